@@ -5,9 +5,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/internal/ownership"
-	"github.com/ordapply/ordapply/internal/readiness"
-	"github.com/ordapply/ordapply/internal/redact"
+	"github.com/ordapply/ordapply/internal/kube/redact"
+	"github.com/ordapply/ordapply/internal/live/write"
+	"github.com/ordapply/ordapply/internal/run/request"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -17,7 +17,7 @@ import (
 // changes nothing causes no watch event.
 func (r *run) applied(i int, live *unstructured.Unstructured) {
 	s := &r.steps[i]
-	s.applied = readiness.Identity{UID: string(live.GetUID()), Generation: live.GetGeneration()}
+	s.applied = request.Identity{UID: string(live.GetUID()), Generation: live.GetGeneration()}
 	r.updateWatchLabel(i, live)
 	r.recordCreated(i, live)
 	if live.GetDeletionTimestamp() != nil {
@@ -38,7 +38,7 @@ func (r *run) applied(i int, live *unstructured.Unstructured) {
 	}
 	s.answeredAt = time.Now()
 	r.recordCRDProgress(i)
-	s.owners.Left = ownership.Redact(r.snapshot.Owner.LeftFields(s.ownFields, live), redact.NewReplacer(r.secretsOf(i)))
+	s.owners.Left = write.RedactLeftFields(r.snapshot.Owner.LeftFields(s.ownFields, live), redact.NewReplacer(r.secretsOf(i)))
 	s.judged.Start(live, s.unchanged && !r.madeWorkload)
 	r.recordChange(i, live)
 	r.move(i, Waiting, "")

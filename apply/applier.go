@@ -27,20 +27,20 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/health"
-	"github.com/ordapply/ordapply/internal/access"
-	"github.com/ordapply/ordapply/internal/desired"
-	"github.com/ordapply/ordapply/internal/invalid"
-	"github.com/ordapply/ordapply/internal/kubeerr"
-	"github.com/ordapply/ordapply/internal/mutation"
-	"github.com/ordapply/ordapply/internal/ownership"
-	"github.com/ordapply/ordapply/internal/preflight"
-	"github.com/ordapply/ordapply/internal/redact"
-	"github.com/ordapply/ordapply/internal/sending"
+	"github.com/ordapply/ordapply/internal/live/access"
+	"github.com/ordapply/ordapply/internal/live/write"
+
+	"github.com/ordapply/ordapply/internal/kube/fault"
+	"github.com/ordapply/ordapply/internal/plan/mutation"
+
+	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/apply/preview"
+	"github.com/ordapply/ordapply/internal/kube/redact"
+	"github.com/ordapply/ordapply/internal/run/preflight"
+	"github.com/ordapply/ordapply/internal/run/request"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
-	"github.com/ordapply/ordapply/preview"
-	"github.com/ordapply/ordapply/progress"
 )
 
 // Applier applies plans by server-side apply. The zero value of each optional
@@ -120,7 +120,7 @@ type Enclosing struct {
 	// Begin is called once, after the live objects of the stream were read
 	// and before anything is written, with what was found, in plan order. Its
 	// error ends the run; default: nothing.
-	Begin func(context.Context, []progress.Existing) error
+	Begin func(context.Context, []event.Existing) error
 	// First is called after Begin, before the first write of the plan, unless
 	// DryRun is set. It may change the cluster and reports whether it did;
 	// the live objects are then read again. Its error ends the run; default:
@@ -165,12 +165,12 @@ func (a Applier) Send(ctx context.Context, obj *unstructured.Unstructured) error
 	}
 	a = a.withDefaults()
 	kind, _ := a.Cluster.Kind(obj.GroupVersionKind())
-	answer, err := a.sender().Send(ctx, sending.Request{
-		Op: sending.Patch, Kind: kind, Object: obj, Bodies: desired.Stream{Set: a.Membership.Set, Kinds: kube.KindsOf(a.Cluster)},
+	answer, err := a.sender().Send(ctx, request.Request{
+		Op: request.Patch, Kind: kind, Object: obj, Bodies: write.Stream{Set: a.Membership.Set, Kinds: kube.KindsOf(a.Cluster)},
 		Options: kube.PatchOptions{Manager: a.Manager, Force: a.ForceConflicts.All, DryRun: a.DryRun},
 	})
 	if err != nil {
-		return kubeerr.Explain(redact.Error(obj, err))
+		return fault.Explain(redact.Error(obj, err))
 	}
 	live := answer.Live
 	if err := a.Membership.AnswerError(live); err != nil {
@@ -207,7 +207,7 @@ func (a Applier) withDefaults() Applier {
 	a.StatusGrace = cmp.Or(a.StatusGrace, 15*time.Second)
 	a.Health = cmp.Or(a.Health, &health.Assessor{})
 	if a.Begin == nil {
-		a.Begin = func(context.Context, []progress.Existing) error { return nil }
+		a.Begin = func(context.Context, []event.Existing) error { return nil }
 	}
 	if a.Then == nil {
 		a.Then = func() string { return "" }
@@ -226,7 +226,7 @@ func (a Applier) withDefaults() Applier {
 
 // mayRecreate reports whether the object of a manifest may be deleted and created again.
 func (a Applier) mayRecreate(manifest *unstructured.Unstructured) bool {
-	return invalid.MayRecreate(manifest) || a.MayRecreate(kube.Meta(manifest).ID)
+	return write.MayRecreate(manifest) || a.MayRecreate(kube.Meta(manifest).ID)
 }
 
 // Permissions lists the permissions that Run needs, as far as they are known
@@ -242,7 +242,7 @@ func (a Applier) Permissions(plan *ordering.Plan, objects map[object.ID]*unstruc
 // nothing.
 func (a Applier) MembershipErrors(ctx context.Context, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) error {
 	a = a.withDefaults()
-	reader, named := a.reader(plan, objects), ownership.NameSets(ctx, a.Cluster)
+	reader, named := a.reader(plan, objects), write.NameSets(ctx, a.Cluster)
 	var errs []error
 	for i, read := range reader.Read(ctx, a.Timeout) {
 		if err := reader.MembershipError(i, read, named); err != nil {

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/test/memcluster"
 )
 
 // The endpoints of a Service are read once for all steps that wait for it,

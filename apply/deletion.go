@@ -6,13 +6,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/internal/invalid"
-	"github.com/ordapply/ordapply/internal/kubeerr"
-	"github.com/ordapply/ordapply/internal/loop"
-	"github.com/ordapply/ordapply/internal/readiness"
-	"github.com/ordapply/ordapply/internal/sending"
+	"github.com/ordapply/ordapply/internal/kube/fault"
+	"github.com/ordapply/ordapply/internal/live/write"
+	"github.com/ordapply/ordapply/internal/run/loop"
+	"github.com/ordapply/ordapply/internal/run/request"
+
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/kube"
-	"github.com/ordapply/ordapply/progress"
 )
 
 // The API server accepts PATCHes of a terminating object with code 200 and
@@ -25,11 +25,11 @@ import (
 func (r *run) awaitDeletion(i int, live *unstructured.Unstructured) {
 	s := &r.steps[i]
 	if len(kube.DefinedKinds(live)) > 0 {
-		r.fail(i, Failed, invalid.CRDTerminating(live))
+		r.fail(i, Failed, write.CRDTerminating(live))
 		return
 	}
 	s.phase = awaitingGone
-	r.wait(i, Applying, progress.WaitDeletion, "the old object is being deleted"+kube.DeletionBlockers(live)+"; the new one is applied when it is gone")
+	r.wait(i, Applying, event.WaitDeletion, "the old object is being deleted"+kube.DeletionBlockers(live)+"; the new one is applied when it is gone")
 	r.watches.Follow(i)
 	r.After(loop.PollEvery, func() { r.readAgain(i) }) // an open watch may have reported the deletion already
 }
@@ -37,9 +37,9 @@ func (r *run) awaitDeletion(i int, live *unstructured.Unstructured) {
 // readTerminating reads an object that the API server reported as terminating.
 func (r *run) readTerminating(i int) {
 	s := &r.steps[i]
-	s.phase, s.applied = readingOld, readiness.Identity{}
-	r.wait(i, Applying, progress.WaitDeletion, "the old object is being deleted")
-	r.send(sending.Get, i)
+	s.phase, s.applied = readingOld, request.Identity{}
+	r.wait(i, Applying, event.WaitDeletion, "the old object is being deleted")
+	r.send(request.Get, i)
 }
 
 // checkNamespaces reads the Namespaces that the stream uses and does not
@@ -74,7 +74,7 @@ func (r *run) handleNamespace(name string, members []int, live *unstructured.Uns
 	going := err == nil && live.GetDeletionTimestamp() != nil
 	for _, i := range members {
 		if going && !r.steps[i].state.Final() {
-			r.fail(i, Failed, &kubeerr.NamespaceTerminatingError{Namespace: name, BlockedBy: kube.DeletionBlockers(live)})
+			r.fail(i, Failed, &fault.NamespaceTerminatingError{Namespace: name, BlockedBy: kube.DeletionBlockers(live)})
 		}
 		r.release(i)
 	}

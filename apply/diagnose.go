@@ -9,10 +9,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/ordapply/ordapply/internal/diagnose"
-	"github.com/ordapply/ordapply/internal/kubeerr"
-	"github.com/ordapply/ordapply/internal/loop"
-	"github.com/ordapply/ordapply/internal/redact"
+	"github.com/ordapply/ordapply/internal/kube/fault"
+	"github.com/ordapply/ordapply/internal/kube/redact"
+	"github.com/ordapply/ordapply/internal/live/diagnose"
+	"github.com/ordapply/ordapply/internal/run/loop"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -32,7 +32,7 @@ func (r *run) diagnose(ctx context.Context) {
 		s := &r.steps[i]
 		failure := &Error{}
 		backends := slices.Clone(s.backends)
-		if webhook, ok := kubeerr.WebhookService(s.err); ok {
+		if webhook, ok := fault.WebhookService(s.err); ok {
 			backends = []object.ID{webhook}
 		}
 		if s.lastSeen == nil && len(backends) == 0 || !errors.As(s.err, &failure) || !turns.Left() {

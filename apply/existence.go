@@ -3,10 +3,10 @@ package apply
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/internal/invalid"
-	"github.com/ordapply/ordapply/internal/ownership"
+	"github.com/ordapply/ordapply/internal/live/write"
+
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/kube"
-	"github.com/ordapply/ordapply/progress"
 )
 
 // Rolling back a run deletes the objects that it created. Creation is proven,
@@ -21,20 +21,20 @@ func (r *run) recordExistence() {
 		s := &r.steps[i]
 		s.listedBefore, s.origin.Absent = s.read.Known, s.read.Known && s.read.Live == nil
 		if s.read.Known && s.read.Live != nil && r.applier.Membership.Set != "" {
-			s.origin = ownership.OriginOf(s.read.Live, r.applier.Membership.Set)
+			s.origin = write.OriginOf(s.read.Live, r.applier.Membership.Set)
 		}
 	}
 }
 
 // existing returns what is known of the objects before the first write, in plan order. An
 // object cannot be older than the definition of its kind.
-func (r *run) existing() []progress.Existing {
-	out := make([]progress.Existing, len(r.steps))
+func (r *run) existing() []event.Existing {
+	out := make([]event.Existing, len(r.steps))
 	for i := range r.steps {
 		s := &r.steps[i]
-		out[i] = progress.Existing{ID: s.ID, Origin: s.origin, Known: s.listedBefore}
+		out[i] = event.Existing{ID: s.ID, Origin: s.origin, Known: s.listedBefore}
 		if s.origin.Member {
-			out[i].WrittenBySet = ownership.WrittenOnlyBy(s.read.Live, r.applier.Membership.Set)
+			out[i].WrittenBySet = write.WrittenOnlyBy(s.read.Live, r.applier.Membership.Set)
 		}
 		if crd, ok := r.definition(i); ok && !s.listedBefore && crd.listedBefore && crd.origin.Absent {
 			out[i].Absent, out[i].Known = true, true
@@ -59,13 +59,13 @@ func (r *run) definition(i int) (*step, bool) {
 // recordCreated records whether the PATCH with this answer created the object.
 func (r *run) recordCreated(i int, live *unstructured.Unstructured) {
 	s := &r.steps[i]
-	if s.answeredAt.IsZero() && r.wasAbsent(i) && ownership.WasCreatedBy(live, r.applier.Manager) {
+	if s.answeredAt.IsZero() && r.wasAbsent(i) && write.WasCreatedBy(live, r.applier.Manager) {
 		s.origin.Created = live.GetUID()
 	}
 }
 
 // originOf returns what is proven about a step's object before the run.
-func (r *run) originOf(i int) progress.Origin {
+func (r *run) originOf(i int) event.Origin {
 	origin := r.steps[i].origin
 	origin.Absent = r.wasAbsent(i)
 	return origin
@@ -85,9 +85,9 @@ func (r *run) wasAbsent(i int) bool {
 
 // MayRecreate reports whether a manifest allows its object to be deleted and created again
 // to change an immutable field.
-func MayRecreate(manifest *unstructured.Unstructured) bool { return invalid.MayRecreate(manifest) }
+func MayRecreate(manifest *unstructured.Unstructured) bool { return write.MayRecreate(manifest) }
 
 // ExistingOf returns what a live object is to a run on an apply set.
-func ExistingOf(live *unstructured.Unstructured, set string) progress.Existing {
-	return progress.Existing{ID: Meta(live).ID, Origin: ownership.OriginOf(live, set), Known: true, WrittenBySet: ownership.WrittenOnlyBy(live, set)}
+func ExistingOf(live *unstructured.Unstructured, set string) event.Existing {
+	return event.Existing{ID: Meta(live).ID, Origin: write.OriginOf(live, set), Known: true, WrittenBySet: write.WrittenOnlyBy(live, set)}
 }

@@ -3,14 +3,14 @@ package apply
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/internal/external"
+	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/internal/run/wait"
 	"github.com/ordapply/ordapply/ordering"
-	"github.com/ordapply/ordapply/progress"
 )
 
 // newExternals returns the objects outside the stream that steps wait for: none yet.
-func (r *run) newExternals() *external.Objects {
-	return external.New(&r.Loop, r.applier.Cluster, r.judge(), external.Run{
+func (r *run) newExternals() *wait.Externals {
+	return wait.NewExternals(&r.Loop, r.applier.Cluster, r.judge(), wait.ExternalRun{
 		OnChange: r.onExternalChange,
 		OnForbidden: func(i int, err error) {
 			if !r.steps[i].state.Final() {
@@ -37,7 +37,7 @@ func (r *run) awaitExternals(i int) bool {
 		}
 		if !o.Passed(need.Gate) {
 			o.AddWaiter(i)
-			r.wait(i, Applying, progress.WaitExternal, o.Detail(need))
+			r.wait(i, Applying, event.WaitExternal, o.Detail(need))
 			return true
 		}
 	}
@@ -46,7 +46,7 @@ func (r *run) awaitExternals(i int) bool {
 
 // watchExternal starts to watch an object outside the stream. It returns nil
 // when the step must wait for the kind to be served, or has failed.
-func (r *run) watchExternal(i int, need ordering.Need) *external.Object {
+func (r *run) watchExternal(i int, need ordering.Need) *wait.External {
 	gvk := schema.GroupVersionKind{Group: need.ID.Group, Kind: need.ID.Kind}
 	kind, served := r.kind(gvk)
 	if !served {

@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/filling"
-	"github.com/ordapply/ordapply/internal/loop"
-	"github.com/ordapply/ordapply/internal/mutation"
+	livefill "github.com/ordapply/ordapply/internal/live/fill"
+	"github.com/ordapply/ordapply/internal/plan/mutation"
+	"github.com/ordapply/ordapply/internal/run/loop"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -45,18 +45,18 @@ func (r *run) fillAndSend(i int) {
 	}
 	template := s.template.DeepCopy()
 	template.SetNamespace(s.manifest.GetNamespace())
-	sources := filling.Sources{Cluster: r.applier.Cluster, Version: r.versionInStream}
+	sources := livefill.Sources{Cluster: r.applier.Cluster, Version: r.versionInStream}
 	if r.applier.DryRun {
 		open := r.openSources(i)
 		sources.IsOpen = func(id object.ID) bool { return slices.Contains(open, id) }
 	}
 	r.expectAnswer(i)
-	fill := func(ctx context.Context) (filling.Filled, error) { return sources.Fill(ctx, template, r.secretive) }
-	loop.Ask(&r.Loop, fill, func(filled filling.Filled, err error) { r.handleFilled(i, filled, err) })
+	fill := func(ctx context.Context) (livefill.Filled, error) { return sources.Fill(ctx, template, r.secretive) }
+	loop.Ask(&r.Loop, fill, func(filled livefill.Filled, err error) { r.handleFilled(i, filled, err) })
 }
 
 // handleFilled sends a step that has its values.
-func (r *run) handleFilled(i int, filled filling.Filled, err error) {
+func (r *run) handleFilled(i int, filled livefill.Filled, err error) {
 	s := &r.steps[i]
 	switch {
 	case s.state.Final():

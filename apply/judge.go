@@ -8,13 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/health"
-	"github.com/ordapply/ordapply/internal/endpoints"
-	"github.com/ordapply/ordapply/internal/podwatch"
-	"github.com/ordapply/ordapply/internal/readiness"
-	"github.com/ordapply/ordapply/internal/stillness"
+	"github.com/ordapply/ordapply/internal/run/wait"
+
+	"github.com/ordapply/ordapply/internal/run/request"
+
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/progress"
 )
 
 // evaluate moves a waiting resource according to the verdict on its live object.
@@ -23,17 +23,17 @@ func (r *run) evaluate(i int, live *unstructured.Unstructured) {
 	s.judged.Observe(live)
 	a, again := r.judge().Assess(s.judged, live)
 	if !r.applier.DryRun && r.columns.Await(i, s.kind, live, a) {
-		readiness.Trim(live, s.manifest)
+		request.Trim(live, s.manifest)
 		s.lastSeen = live
 		return
 	}
 	if !again.IsZero() || a.WithoutGeneration { // it may be judged again unchanged
-		readiness.Trim(live, s.manifest)
+		request.Trim(live, s.manifest)
 	} else {
-		readiness.TrimWorkload(live, s.manifest)
+		request.TrimWorkload(live, s.manifest)
 	}
 	s.lastSeen, s.grade = live, a.Grade()
-	if readiness.HasStarted(s.ID, live) {
+	if request.HasStarted(s.ID, live) {
 		r.passStarted(i)
 	}
 	r.evaluateAt(i, again)
@@ -41,12 +41,12 @@ func (r *run) evaluate(i int, live *unstructured.Unstructured) {
 	case health.Ready:
 		r.onReady(i, live, a)
 	case health.Failed, health.Unknown: // RFC-DEPLOY-0001 §5: unknown counts as failure
-		r.fail(i, Failed, progress.WithCode(progress.CodeUnhealthy, errors.New(failure(a))))
+		r.fail(i, Failed, event.WithCode(event.CodeUnhealthy, errors.New(failure(a))))
 	case health.Deleting:
-		r.fail(i, Failed, progress.WithCode(progress.CodeTerminating, errors.New("it was deleted while the run waited for it"+kube.DeletionBlockers(live))))
+		r.fail(i, Failed, event.WithCode(event.CodeTerminating, errors.New("it was deleted while the run waited for it"+kube.DeletionBlockers(live))))
 	default:
 		s.unready = a.Reason
-		r.still.Saw(time.Now(), s.ID.String(), stillness.StateOf(live))
+		r.still.Saw(time.Now(), s.ID.String(), wait.StateOf(live))
 		r.reportWaiting(i)
 	}
 }
@@ -113,14 +113,14 @@ func (r *run) recordChange(i int, live *unstructured.Unstructured) {
 }
 
 // newPodWatcher returns what examines the Pods of workloads that steps wait for.
-func (r *run) newPodWatcher() *podwatch.Watcher {
+func (r *run) newPodWatcher() *wait.PodWatcher {
 	workloads := map[string]int{}
 	for i := range r.steps {
 		if id := r.steps[i].ID; id.MakesPods() {
 			workloads[id.Namespace]++
 		}
 	}
-	return podwatch.New(&r.Loop, r.applier.Cluster, podwatch.Run{
+	return wait.NewPodWatcher(&r.Loop, r.applier.Cluster, wait.PodRun{
 		IsWaiting: func(i int) bool { return r.steps[i].state == Waiting },
 		Live:      func(i int) *unstructured.Unstructured { return r.steps[i].lastSeen },
 		OnProblem: r.reportWaiting,
@@ -139,13 +139,13 @@ func (r *run) reportWaiting(i int) {
 	if problem := r.podWatcher.Problem(i); problem != "" {
 		detail += "; " + problem
 	}
-	r.wait(i, Waiting, progress.WaitReadiness, detail)
+	r.wait(i, Waiting, event.WaitReadiness, detail)
 }
 
 // newEndpointWaiter returns what waits for the Services of webhook configurations, one
 // after the other.
-func (r *run) newEndpointWaiter() *endpoints.Waiter {
-	return endpoints.NewWaiter(&r.Loop, r.applier.Cluster, endpoints.Run{
+func (r *run) newEndpointWaiter() *wait.EndpointWaiter {
+	return wait.NewEndpointWaiter(&r.Loop, r.applier.Cluster, wait.EndpointRun{
 		WaitsFor: func(i int, service object.ID) bool {
 			s := &r.steps[i]
 			return s.state == Waiting && len(s.backends) > 0 && s.backends[0] == service
@@ -160,13 +160,13 @@ func (r *run) newEndpointWaiter() *endpoints.Waiter {
 		},
 		OnUnready: func(i int, detail string) {
 			r.still.Saw(time.Now(), r.steps[i].ID.String(), detail)
-			r.wait(i, Waiting, progress.WaitEndpoints, detail)
+			r.wait(i, Waiting, event.WaitEndpoints, detail)
 		},
 	})
 }
 
 // judge returns what judges live objects.
-func (r *run) judge() readiness.Judge {
+func (r *run) judge() request.Judge {
 	acting := r.applier.Schedule == Waves && r.waves[max(r.wave, 0)].unapplied > 0 || r.pendingRequests > 0
-	return readiness.Judge{Health: r.applier.Health, Grace: r.applier.StatusGrace, Acted: r.hasActed, Acting: acting}
+	return request.Judge{Health: r.applier.Health, Grace: r.applier.StatusGrace, Acted: r.hasActed, Acting: acting}
 }

@@ -1,13 +1,13 @@
 package apply
 
-import "github.com/ordapply/ordapply/internal/gates"
+import "github.com/ordapply/ordapply/internal/run/loop"
 
 // goOnWithout goes on without a step that cannot be applied, see Applier.KeepGoing. The steps
 // that depend on it are skipped, and neither waves nor layers wait for any of them.
 func (r *run) goOnWithout(i int) {
 	left := []int{i}
 	why := "it needs " + r.steps[i].ID.String() + ", which " + r.steps[i].outcomeInWords()
-	r.order.EachBlocked(i, gates.None, func(node int) bool {
+	r.order.EachBlocked(i, loop.NoGate, func(node int) bool {
 		if node >= len(r.steps) || r.steps[node].state != Pending {
 			return false
 		}

@@ -9,17 +9,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/internal/invalid"
-	"github.com/ordapply/ordapply/internal/kinds"
-	"github.com/ordapply/ordapply/internal/loop"
+	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/internal/live/write"
+	"github.com/ordapply/ordapply/internal/run/loop"
+	"github.com/ordapply/ordapply/internal/run/wait"
 	"github.com/ordapply/ordapply/ordering"
-	"github.com/ordapply/ordapply/progress"
 )
 
 // newKindWaiter returns what waits for kinds to be served. A CRD is ready when its kinds
 // are, and a custom resource can be sent then.
-func (r *run) newKindWaiter() *kinds.Waiter {
-	return kinds.NewWaiter(&r.Loop, r.applier.Cluster, kinds.Run{
+func (r *run) newKindWaiter() *wait.KindWaiter {
+	return wait.NewKindWaiter(&r.Loop, r.applier.Cluster, wait.KindRun{
 		IsDefined:      r.snapshot.Bodies.Defines,
 		HasPendingCRDs: r.hasPendingCRDs,
 		HasEnded:       func(i int) bool { return r.steps[i].state.Final() },
@@ -72,15 +72,15 @@ func (r *run) reportKindWait(i int, kind schema.GroupVersionKind) {
 	s := &r.steps[i]
 	switch own := s.manifest.GroupVersionKind() == kind; {
 	case s.state == Waiting:
-		r.wait(i, Waiting, progress.WaitKind, "its kind is not served yet")
+		r.wait(i, Waiting, event.WaitKind, "its kind is not served yet")
 	case own && len(s.ProvidedBy) > 0:
-		r.wait(i, Applying, progress.WaitKind, "its kind, which "+s.ProvidedBy[0].String()+" defines, is not served yet")
+		r.wait(i, Applying, event.WaitKind, "its kind, which "+s.ProvidedBy[0].String()+" defines, is not served yet")
 	default:
 		detail := "its kind is not served yet"
 		if !own {
 			detail = "it needs an object of kind " + kind.GroupKind().String() + ", which is not served yet"
 		}
-		r.wait(i, Applying, progress.WaitKind, detail)
+		r.wait(i, Applying, event.WaitKind, detail)
 		if s.ownTimeout == 0 { // otherwise the resource's own timeout bounds this wait too
 			r.After(r.applier.KindTimeout, func() { r.onKindTimeout(i, kind) })
 		}
@@ -122,11 +122,11 @@ func (r *run) onKindTimeout(i int, kind schema.GroupVersionKind) {
 		return
 	}
 	if kind.Version == "" {
-		r.fail(i, Failed, progress.WithCode(progress.CodeNotServed, fmt.Errorf("it needs an object of kind %s, which is not in this stream, and the cluster still does not serve that kind after %s (--kind-timeout): "+
+		r.fail(i, Failed, event.WithCode(event.CodeNotServed, fmt.Errorf("it needs an object of kind %s, which is not in this stream, and the cluster still does not serve that kind after %s (--kind-timeout): "+
 			"install its CustomResourceDefinition or operator, or correct the entry in the annotation %s", kind.GroupKind(), max(0, r.applier.KindTimeout), ordering.DependsOnAnnotation)))
 		return
 	}
-	r.fail(i, Failed, kinds.Unserved(r.applier.Cluster, kind, r.applier.KindTimeout.String()+" (--kind-timeout)"))
+	r.fail(i, Failed, wait.Unserved(r.applier.Cluster, kind, r.applier.KindTimeout.String()+" (--kind-timeout)"))
 }
 
 // startsWorkload reports whether a workload that this run created is not ready yet. It may be
@@ -145,9 +145,9 @@ func (r *run) failMissing() {
 		switch _, served := r.kind(gvk); {
 		case s.state != Applying:
 		case r.kindWaiter.IsWaiting(i) && !served && len(s.ProvidedBy) == 0:
-			r.fail(i, Failed, kinds.Unserved(r.applier.Cluster, gvk, time.Since(s.startedAt).Round(time.Second/10).String()))
+			r.fail(i, Failed, wait.Unserved(r.applier.Cluster, gvk, time.Since(s.startedAt).Round(time.Second/10).String()))
 		case r.isAwaitingNamespace(i):
-			r.fail(i, Failed, s.Final(invalid.Explain(s.Cause, r.byID.HasNamespace)))
+			r.fail(i, Failed, s.Final(write.ExplainInvalid(s.Cause, r.byID.HasNamespace)))
 		}
 	}
 }

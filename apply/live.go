@@ -5,10 +5,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/sending"
-	"github.com/ordapply/ordapply/internal/watching"
-	"github.com/ordapply/ordapply/progress"
+	"github.com/ordapply/ordapply/internal/run/loop"
+	"github.com/ordapply/ordapply/internal/run/request"
 )
 
 // updateWatchLabel records whether a live object carries the set's label, so that a watch
@@ -20,14 +20,14 @@ func (r *run) updateWatchLabel(i int, live *unstructured.Unstructured) {
 // handleChange handles a change that a watch reported. Changes count only for the
 // object with the uid that this run applied, from the generation that it
 // applied on.
-func (r *run) handleChange(i int, obj *unstructured.Unstructured, change watching.Change) {
+func (r *run) handleChange(i int, obj *unstructured.Unstructured, change loop.Change) {
 	switch s := &r.steps[i]; {
 	case s.state == Applying && !s.phase.isTerminating():
 		s.buffered.Put(obj, change)
 	case string(obj.GetUID()) != s.applied.UID:
-	case change == watching.Left:
+	case change == loop.Left:
 		r.readAgain(i) // it may only have lost the label
-	case change == watching.Deleted:
+	case change == loop.Deleted:
 		r.handleGone(i)
 	case s.state == Waiting && obj.GetGeneration() >= s.applied.Generation:
 		r.evaluate(i, obj)
@@ -49,7 +49,7 @@ func (r *run) replayBuffered(i int, live *unstructured.Unstructured) {
 // readAgain reads an object again, if its step still waits for it.
 func (r *run) readAgain(i int) {
 	if r.steps[i].isAwaited() {
-		r.send(sending.Get, i)
+		r.send(request.Get, i)
 	}
 }
 
@@ -63,7 +63,7 @@ func (r *run) handleGone(i int) {
 		r.restart(i)
 	case s.state == Waiting:
 		s.lastSeen = nil
-		r.fail(i, Failed, progress.WithCode(progress.CodeConflict, errors.New("another client deleted it while the run waited for it")))
+		r.fail(i, Failed, event.WithCode(event.CodeConflict, errors.New("another client deleted it while the run waited for it")))
 	}
 }
 
@@ -71,7 +71,7 @@ func (r *run) handleGone(i int) {
 func (r *run) firstAwaited() (i int, found bool) {
 	for i := range r.steps {
 		s := &r.steps[i]
-		if s.state == Waiting && !s.gatePassed || s.state == Applying && s.Cause == nil && s.reason != progress.WaitNone {
+		if s.state == Waiting && !s.gatePassed || s.state == Applying && s.Cause == nil && s.reason != event.WaitNone {
 			return i, true
 		}
 	}

@@ -3,10 +3,10 @@ package apply
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/internal/desired"
-	"github.com/ordapply/ordapply/internal/ownership"
-	"github.com/ordapply/ordapply/internal/sending"
-	"github.com/ordapply/ordapply/internal/snapshot"
+	"github.com/ordapply/ordapply/internal/live/write"
+
+	"github.com/ordapply/ordapply/internal/run/request"
+
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -14,31 +14,31 @@ import (
 
 // Adopt selects which existing objects a run may make members of its apply
 // set.
-type Adopt = ownership.Adopt
+type Adopt = write.Adopt
 
 // The policies of adoption.
 const (
-	AdoptNever   = ownership.AdoptNever   // no object
-	AdoptUnowned = ownership.AdoptUnowned // objects of no set; the default
-	AdoptAny     = ownership.AdoptAny     // objects of other sets, too
+	AdoptNever   = write.AdoptNever   // no object
+	AdoptUnowned = write.AdoptUnowned // objects of no set; the default
+	AdoptAny     = write.AdoptAny     // objects of other sets, too
 )
 
 // Membership is the apply set (KEP-3659) of a run's resources; the zero value is none.
-type Membership = ownership.Membership
+type Membership = write.Membership
 
 // Force selects the field managers whose fields a run takes over; the zero value is none.
-type Force = ownership.Force
+type Force = write.Force
 
 // owner returns what a run writes as.
-func (a Applier) owner() ownership.Owner {
-	return ownership.Owner{Membership: a.Membership, Manager: a.Manager, Force: a.ForceConflicts}
+func (a Applier) owner() write.Owner {
+	return write.Owner{Membership: a.Membership, Manager: a.Manager, Force: a.ForceConflicts}
 }
 
 // reader returns a reader of the live objects of a plan's steps. It teaches Health the
 // kinds that the stream defines.
-func (a Applier) reader(plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) snapshot.Reader {
-	reader := snapshot.Reader{
-		Cluster: a.Cluster, Owner: a.owner(), Bodies: desired.NewStream(objects, a.Membership.Set, kube.KindsOf(a.Cluster)), Health: a.Health, Workers: a.Workers,
+func (a Applier) reader(plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) request.Reader {
+	reader := request.Reader{
+		Cluster: a.Cluster, Owner: a.owner(), Bodies: write.NewStream(objects, a.Membership.Set, kube.KindsOf(a.Cluster)), Health: a.Health, Workers: a.Workers,
 	}
 	for _, s := range plan.Steps {
 		a.Health.Learn(objects[s.ID])
@@ -48,6 +48,6 @@ func (a Applier) reader(plan *ordering.Plan, objects map[object.ID]*unstructured
 }
 
 // sender returns what sends the requests of a run of these manifests.
-func (a Applier) sender(manifests ...*unstructured.Unstructured) sending.Sender {
-	return sending.Sender{Cluster: a.Cluster, Owner: a.owner(), Manifests: manifests}
+func (a Applier) sender(manifests ...*unstructured.Unstructured) request.Sender {
+	return request.Sender{Cluster: a.Cluster, Owner: a.owner(), Manifests: manifests}
 }

@@ -7,11 +7,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/internal/kubeerr"
-	"github.com/ordapply/ordapply/internal/sending"
+	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/internal/kube/fault"
+	"github.com/ordapply/ordapply/internal/run/request"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/ordering"
-	"github.com/ordapply/ordapply/progress"
 )
 
 // MakeNamespace creates NewNamespace, unless it exists or the plan contains it. Run does so
@@ -21,7 +21,7 @@ func (a Applier) MakeNamespace(ctx context.Context, plan *ordering.Plan) error {
 		return nil
 	}
 	kind := kube.NamespaceKind()
-	if _, err := a.Cluster.Get(ctx, kind, "", a.NewNamespace); !kubeerr.IsMissing(err) {
+	if _, err := a.Cluster.Get(ctx, kind, "", a.NewNamespace); !fault.IsMissing(err) {
 		return err
 	}
 	namespace := &unstructured.Unstructured{}
@@ -29,7 +29,7 @@ func (a Applier) MakeNamespace(ctx context.Context, plan *ordering.Plan) error {
 	namespace.SetKind("Namespace")
 	namespace.SetName(a.NewNamespace)
 	if _, err := a.Cluster.Apply(ctx, kind, namespace, kube.PatchOptions{Manager: a.Manager}); err != nil {
-		return fmt.Errorf("create namespace %q: %w", a.NewNamespace, kubeerr.Explain(err))
+		return fmt.Errorf("create namespace %q: %w", a.NewNamespace, fault.Explain(err))
 	}
 	return nil
 }
@@ -45,13 +45,13 @@ func NamespacePermissions(name string) kube.Permissions {
 // awaitNamespace makes a step wait for a Namespace that neither the cluster nor the stream
 // has: an operator may create it, as it may bring a kind, and it has the same time. It
 // reports false when there is no such Namespace, or its time is over.
-func (r *run) awaitNamespace(i int, missing string, answer sending.Reply, pause time.Duration) bool {
+func (r *run) awaitNamespace(i int, missing string, answer request.Reply, pause time.Duration) bool {
 	s := &r.steps[i]
 	if missing == "" || r.byID.HasNamespace(missing) || r.applier.DryRun || s.Last(pause, r.namespaceLimit(i)) {
 		return false
 	}
 	s.Retry(r.Ctx(), "apply "+s.ID.String(), answer.Err, pause)
-	r.wait(i, Applying, progress.WaitExternal, fmt.Sprintf("namespace %q does not exist yet", missing))
+	r.wait(i, Applying, event.WaitExternal, fmt.Sprintf("namespace %q does not exist yet", missing))
 	r.endRequest(i)
 	r.After(pause, func() {
 		if !r.steps[i].state.Final() {
@@ -77,6 +77,6 @@ func (r *run) namespaceLimit(i int) time.Duration {
 // stream.
 func (r *run) isAwaitingNamespace(i int) bool {
 	s := &r.steps[i]
-	missing := kubeerr.MissingNamespace(s.Cause)
+	missing := fault.MissingNamespace(s.Cause)
 	return s.state == Applying && !s.requestPending && missing != "" && !r.byID.HasNamespace(missing)
 }

@@ -6,9 +6,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/ordapply/ordapply/internal/kinds"
-	"github.com/ordapply/ordapply/internal/loop"
-	"github.com/ordapply/ordapply/progress"
+	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/internal/run/loop"
+	"github.com/ordapply/ordapply/internal/run/wait"
 )
 
 // schemaPause is the pause between two reads of a schema.
@@ -31,14 +31,14 @@ func (r *run) askForSchema(i int, limit time.Time) {
 	if r.steps[i].state != Waiting {
 		return
 	}
-	request := func(ctx context.Context) (bool, error) { return kinds.IsSchemaPublished(ctx, r.applier.Cluster, live) }
+	request := func(ctx context.Context) (bool, error) { return wait.IsSchemaPublished(ctx, r.applier.Cluster, live) }
 	loop.Ask(&r.Loop, request, func(published bool, err error) {
 		switch s := &r.steps[i]; {
 		case s.state != Waiting:
 		case published, apierrors.IsNotFound(err), apierrors.IsForbidden(err), time.Now().After(limit):
 			r.finishReady(i, "")
 		default:
-			r.wait(i, Waiting, progress.WaitKind, "its new schema is not served yet")
+			r.wait(i, Waiting, event.WaitKind, "its new schema is not served yet")
 			r.After(schemaPause, func() { r.askForSchema(i, limit) })
 		}
 	})

@@ -1,7 +1,7 @@
 package apply
 
 import (
-	"github.com/ordapply/ordapply/internal/gates"
+	"github.com/ordapply/ordapply/internal/run/loop"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -9,7 +9,7 @@ import (
 func (r *run) addStepEdges() {
 	for i := range r.steps {
 		for _, need := range r.steps[i].Needs {
-			r.order.Add(r.byID[need.ID], gates.Edge{To: i, Gate: need.Gate, Yields: need.Yields})
+			r.order.Add(r.byID[need.ID], loop.Edge{To: i, Gate: need.Gate, Yields: need.Yields})
 		}
 	}
 }
@@ -22,18 +22,18 @@ func (r *run) layerNode(layer int) int { return len(r.steps) + layer }
 func (r *run) addLayerEdges() {
 	for n, l := range r.plan.Layers {
 		for _, b := range l.After {
-			r.order.Add(r.layerNode(b.Layer), gates.Edge{To: r.layerNode(n), Gate: ordering.Applied})
+			r.order.Add(r.layerNode(b.Layer), loop.Edge{To: r.layerNode(n), Gate: ordering.Applied})
 		}
 		if l.Within >= 0 {
-			r.order.Add(r.layerNode(n), gates.Edge{To: r.layerNode(l.Within), Gate: ordering.Applied})
+			r.order.Add(r.layerNode(n), loop.Edge{To: r.layerNode(l.Within), Gate: ordering.Applied})
 		}
 	}
 	for i, s := range r.plan.Steps {
 		for _, b := range s.After {
-			r.order.Add(r.layerNode(b.Layer), gates.Edge{To: i, Gate: ordering.Applied})
+			r.order.Add(r.layerNode(b.Layer), loop.Edge{To: i, Gate: ordering.Applied})
 		}
 		for _, n := range s.Layers {
-			r.order.Add(i, gates.Edge{To: r.layerNode(n), Gate: s.Gate})
+			r.order.Add(i, loop.Edge{To: r.layerNode(n), Gate: s.Gate})
 		}
 	}
 }

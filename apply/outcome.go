@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/ordapply/ordapply/internal/invalid"
-	"github.com/ordapply/ordapply/internal/kinds"
-	"github.com/ordapply/ordapply/internal/loop"
-	"github.com/ordapply/ordapply/internal/redact"
+	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/internal/kube/redact"
+	"github.com/ordapply/ordapply/internal/live/write"
+	"github.com/ordapply/ordapply/internal/run/loop"
+	"github.com/ordapply/ordapply/internal/run/wait"
 	"github.com/ordapply/ordapply/ordering"
-	"github.com/ordapply/ordapply/progress"
 )
 
 // pass records that the wave by which a step must be ready waits for it no
@@ -49,7 +49,7 @@ func (r *run) finishReady(i int, why string) {
 
 // move records a step's state and emits an event when it is new. Without a detail, one about
 // the same state is kept.
-func (r *run) move(i int, state State, detail string) { r.wait(i, state, progress.WaitNone, detail) }
+func (r *run) move(i int, state State, detail string) { r.wait(i, state, event.WaitNone, detail) }
 
 // wait is move for a step that waits.
 func (r *run) wait(i int, state State, reason WaitReason, detail string) {
@@ -76,12 +76,12 @@ func (r *run) wait(i int, state State, reason WaitReason, detail string) {
 	}
 	op := opOf(s.state, state)
 	s.state, s.reason, s.detail = state, reason, detail
-	r.emit(Event{Op: op, ID: s.ID, Layer: s.Layer, Wave: s.Wave, State: state, Change: progress.Change{Unchanged: s.unchanged, Created: s.origin.Created != ""}, Assumed: s.assumed && state == Ready, Health: s.grade, Detail: detail, Err: s.err})
+	r.emit(Event{Op: op, ID: s.ID, Layer: s.Layer, Wave: s.Wave, State: state, Change: event.Change{Unchanged: s.unchanged, Created: s.origin.Created != ""}, Assumed: s.assumed && state == Ready, Health: s.grade, Detail: detail, Err: s.err})
 }
 
 // finish moves a step to a final state.
 func (r *run) finish(i int, state State, detail string) {
-	r.leave(i, state, progress.WaitNone, detail)
+	r.leave(i, state, event.WaitNone, detail)
 }
 
 // leave is finish for a step that still waits for something.
@@ -146,9 +146,9 @@ func (r *run) notAppliedReason(i int) string {
 	case s.isHalfRecreated():
 		return "its old object was deleted to recreate it, and the new one is not applied yet (" + r.lastDetail(i) + "): run this again"
 	case s.Cause != nil:
-		return invalid.Explain(s.Cause, r.byID.HasNamespace).Error()
+		return write.ExplainInvalid(s.Cause, r.byID.HasNamespace).Error()
 	case r.kindWaiter.IsWaiting(i) && len(s.External) == 0 && len(s.ProvidedBy) == 0:
-		return kinds.Unserved(r.applier.Cluster, s.manifest.GroupVersionKind(), "").Error()
+		return wait.Unserved(r.applier.Cluster, s.manifest.GroupVersionKind(), "").Error()
 	case s.detail != "":
 		return r.lastDetail(i)
 	case s.patch == loop.NotSent:

@@ -13,11 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/test/memcluster"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
-	"github.com/ordapply/ordapply/progress"
+	"github.com/ordapply/ordapply/test/memcluster"
 )
 
 // needing returns a Pod that is in no layer and depends on the entries of its
@@ -125,10 +125,10 @@ func TestAFailedWaveWaitsForNoExternalDependency(t *testing.T) {
 		}
 		start := time.Now()
 		summary, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
-		require.Equal(t, progress.CodeInvalid, failureOf(t, err, pod("bad")).Code())
-		require.Equal(t, progress.CodeInvalid, failureOf(t, err, pod("worse")).Code())
+		require.Equal(t, event.CodeInvalid, failureOf(t, err, pod("bad")).Code())
+		require.Equal(t, event.CodeInvalid, failureOf(t, err, pod("worse")).Code())
 		rocket := object.ID{Group: "rockets.example", Kind: "Rocket", Namespace: "shop", Name: "rocket"}
-		require.Equal(t, progress.CodeNotServed, failureOf(t, err, rocket).Code(), "no faults are left for the next run to name")
+		require.Equal(t, event.CodeNotServed, failureOf(t, err, rocket).Code(), "no faults are left for the next run to name")
 		require.Equal(t, map[string]apply.State{
 			"bad": apply.Failed, "worse": apply.Failed, "slow": apply.Ready,
 			"web": apply.NotStarted, "behind": apply.NotStarted, "rocket": apply.Failed,

@@ -1,10 +1,10 @@
 package apply
 
 import (
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/loop"
+	"github.com/ordapply/ordapply/internal/run/loop"
 	"github.com/ordapply/ordapply/ordering"
-	"github.com/ordapply/ordapply/progress"
 )
 
 // isNotCreated handles a step whose object does not exist, and which a policy forbids to
@@ -36,7 +36,7 @@ func (r *run) awaitExistence(i int, why string) {
 		r.deferred(i, why)
 		return
 	}
-	r.wait(i, Applying, progress.WaitExternal, why)
+	r.wait(i, Applying, event.WaitExternal, why)
 	r.After(loop.PollEvery, func() {
 		if r.steps[i].state == Applying && !r.Stopping {
 			r.invalidateReads()

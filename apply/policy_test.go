@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/test/memcluster"
+	"github.com/ordapply/ordapply/test/memcluster"
 )
 
 // A policy of another tool decides what is written: an object that exists is never

@@ -15,10 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/test/memcluster"
-	"github.com/ordapply/ordapply/internal/test/seeds"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/test/memcluster"
+	"github.com/ordapply/ordapply/test/seeds"
 )
 
 // On random graphs with random failures, by waves and by graph: nothing is

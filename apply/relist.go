@@ -7,9 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/readiness"
-	"github.com/ordapply/ordapply/internal/redact"
-	"github.com/ordapply/ordapply/internal/snapshot"
+	"github.com/ordapply/ordapply/internal/kube/redact"
+	"github.com/ordapply/ordapply/internal/run/request"
 )
 
 // sendOrSkip sends a step whose kind is served and that waits for nothing else,
@@ -63,7 +62,7 @@ func (r *run) relist() {
 	for _, l := range r.snapshot.Lists(r.withPendingInWave(toRead)) {
 		reader, epoch := r.snapshot, r.epoch
 		r.Enqueue(func(ctx context.Context) func() {
-			ctx, cancel := context.WithTimeout(ctx, snapshot.Timeout)
+			ctx, cancel := context.WithTimeout(ctx, request.ReadTimeout)
 			defer cancel()
 			seen := reader.ReadList(ctx, l)
 			refused := reader.MembershipErrors(ctx, l, seen)
@@ -99,7 +98,7 @@ func (r *run) withPendingInWave(steps []int) []int {
 }
 
 // handleRelist resumes the steps of a list that was read again.
-func (r *run) handleRelist(l *snapshot.List, epoch int, seen snapshot.Result, refused map[string]error) {
+func (r *run) handleRelist(l *request.LiveList, epoch int, seen request.Result, refused map[string]error) {
 	isOpen := func(i int) bool { return r.steps[i].state == Pending || r.steps[i].state == Applying }
 	for _, i := range l.Members {
 		if s := &r.steps[i]; isOpen(i) {
@@ -119,7 +118,7 @@ func (r *run) handleRelist(l *snapshot.List, epoch int, seen snapshot.Result, re
 func (r *run) skipUnchanged(i int) bool {
 	s := &r.steps[i]
 	same, live, whole := r.snapshot.IsUnchanged(i, s.read), s.read.Live, !s.read.Metadata
-	s.read.Live, s.before = nil, readiness.IdentityOf(live)
+	s.read.Live, s.before = nil, request.IdentityOf(live)
 	if live != nil {
 		s.owners.SharedWith = r.snapshot.Owner.SharedWith(live)
 	}

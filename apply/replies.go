@@ -7,27 +7,27 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/internal/kubeerr"
-	"github.com/ordapply/ordapply/internal/loop"
-	"github.com/ordapply/ordapply/internal/readiness"
-	"github.com/ordapply/ordapply/internal/sending"
+	"github.com/ordapply/ordapply/internal/kube/fault"
+	"github.com/ordapply/ordapply/internal/run/loop"
+	"github.com/ordapply/ordapply/internal/run/request"
+
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/kube"
-	"github.com/ordapply/ordapply/progress"
 )
 
 // handleReply handles a reply.
-func (r *run) handleReply(answer sending.Reply) {
+func (r *run) handleReply(answer request.Reply) {
 	r.recordSent(answer)
 	switch {
 	case errors.Is(answer.Err, kube.ErrFenced): // the run may no longer write: it ends now
 		r.steps[answer.Step].Cause = cmp.Or(kube.Late(answer.Err), r.steps[answer.Step].Cause)
 		r.FencedOff(answer.Err)
 	case r.steps[answer.Step].state.Final():
-	case answer.Op == sending.Get:
+	case answer.Op == request.Get:
 		r.handleRead(answer)
-	case answer.Op == sending.Recreate:
+	case answer.Op == request.Recreate:
 		r.handleRecreation(answer)
-	case answer.Op == sending.Migrate:
+	case answer.Op == request.Migrate:
 		r.handleTakeover(answer)
 	case answer.Err != nil:
 		r.retryOrFail(answer.Step, answer)
@@ -39,7 +39,7 @@ func (r *run) handleReply(answer sending.Reply) {
 
 // handleTakeover sends the PATCH that removes fields which the manifest does not have. A
 // takeover after the PATCH that failed is tried again by the next run.
-func (r *run) handleTakeover(answer sending.Reply) {
+func (r *run) handleTakeover(answer request.Reply) {
 	i := answer.Step
 	if answer.Err != nil && answer.BeforePatch {
 		r.retryOrFail(i, answer)
@@ -47,12 +47,12 @@ func (r *run) handleTakeover(answer sending.Reply) {
 	}
 	s := &r.steps[i]
 	s.migrationTried, s.owners.TakenFrom = true, append(s.owners.TakenFrom, answer.TakenFrom...)
-	r.send(sending.Patch, i)
+	r.send(request.Patch, i)
 }
 
 // recordSent records whether a failed PATCH may have reached the API server.
-func (r *run) recordSent(answer sending.Reply) {
-	if answer.Op != sending.Patch || answer.Err == nil {
+func (r *run) recordSent(answer request.Reply) {
+	if answer.Op != request.Patch || answer.Err == nil {
 		return
 	}
 	s := &r.steps[answer.Step]
@@ -62,8 +62,8 @@ func (r *run) recordSent(answer sending.Reply) {
 }
 
 // recordStarted records that a worker has started a request.
-func (r *run) recordStarted(op sending.Op, i int) {
-	if op != sending.Patch {
+func (r *run) recordStarted(op request.Op, i int) {
+	if op != request.Patch {
 		return
 	}
 	s := &r.steps[i]
@@ -72,24 +72,24 @@ func (r *run) recordStarted(op sending.Op, i int) {
 	}
 	s.patch.Start()
 	if s.Cause == nil {
-		s.reason, s.detail = progress.WaitNone, "" // what it waited for is there
+		s.reason, s.detail = event.WaitNone, "" // what it waited for is there
 	}
 }
 
 // handleRead handles the read of an object that a list did not contain or that a
 // watch no longer reports.
-func (r *run) handleRead(answer sending.Reply) {
+func (r *run) handleRead(answer request.Reply) {
 	i := answer.Step
 	switch s := &r.steps[i]; {
 	case s.phase == readingOld:
 		r.handleTerminating(answer)
 	case s.phase == readingKept:
 		r.handleKept(answer)
-	case answer.Err != nil && !kubeerr.IsMissing(answer.Err):
+	case answer.Err != nil && !fault.IsMissing(answer.Err):
 		if !r.watches.IsPolled(i) { // otherwise polling reads it again anyway
 			r.After(loop.PollEvery, func() { r.readAgain(i) })
 		}
-	case kubeerr.IsMissing(answer.Err), answer.Err == nil && string(answer.Live.GetUID()) != r.steps[i].applied.UID:
+	case fault.IsMissing(answer.Err), answer.Err == nil && string(answer.Live.GetUID()) != r.steps[i].applied.UID:
 		r.handleGone(i)
 	default:
 		r.handleStillExists(i, answer.Live)
@@ -110,9 +110,9 @@ func (r *run) handleStillExists(i int, live *unstructured.Unstructured) {
 
 // handleTerminating waits until the terminating object is gone, if it is not
 // gone already.
-func (r *run) handleTerminating(answer sending.Reply) {
+func (r *run) handleTerminating(answer request.Reply) {
 	i := answer.Step
-	if kubeerr.IsMissing(answer.Err) || answer.Err == nil && answer.Live.GetDeletionTimestamp() == nil {
+	if fault.IsMissing(answer.Err) || answer.Err == nil && answer.Live.GetDeletionTimestamp() == nil {
 		r.handleGone(i)
 		return
 	}
@@ -120,7 +120,7 @@ func (r *run) handleTerminating(answer sending.Reply) {
 		r.retryOrFail(i, answer)
 		return
 	}
-	r.steps[i].applied = readiness.Identity{UID: string(answer.Live.GetUID())}
+	r.steps[i].applied = request.Identity{UID: string(answer.Live.GetUID())}
 	r.updateWatchLabel(i, answer.Live)
 	r.awaitDeletion(i, answer.Live)
 }

@@ -4,8 +4,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/internal/readiness"
-	"github.com/ordapply/ordapply/internal/sending"
+	"github.com/ordapply/ordapply/internal/run/request"
+
 	"github.com/ordapply/ordapply/kube"
 )
 
@@ -32,19 +32,19 @@ func (r *run) endRequest(i int) {
 }
 
 // send queues a request for a step.
-func (r *run) send(op sending.Op, i int) { r.sendRefused(op, i, nil) }
+func (r *run) send(op request.Op, i int) { r.sendRefused(op, i, nil) }
 
 // sendRefused queues a request about the refusal of a step's PATCH.
-func (r *run) sendRefused(op sending.Op, i int, refusal error) {
+func (r *run) sendRefused(op request.Op, i int, refusal error) {
 	q := r.requestOf(op, i)
 	q.Refusal = refusal
 	r.expectAnswer(i)
 	r.requests.Submit(i, q)
 }
 
-func (r *run) requestOf(op sending.Op, i int) sending.Request {
+func (r *run) requestOf(op request.Op, i int) request.Request {
 	s := &r.steps[i]
-	return sending.Request{
+	return request.Request{
 		Op: op, Kind: s.kind, Object: s.manifest, Bodies: r.snapshot.Bodies, Completes: s.isHalfRecreated(),
 		Options: kube.PatchOptions{Manager: r.applier.Manager, Force: s.force, DryRun: r.applier.DryRun},
 	}
@@ -54,7 +54,7 @@ func (r *run) requestOf(op sending.Op, i int) sending.Request {
 // which removes those that the manifest does not have.
 func (r *run) takeOver(i int, live *unstructured.Unstructured, beforePatch bool) {
 	r.move(i, Applying, "taking over fields of another manager")
-	q := r.requestOf(sending.Migrate, i)
+	q := r.requestOf(request.Migrate, i)
 	q.Seen, q.BeforePatch = live, beforePatch
 	r.expectAnswer(i)
 	r.requests.Submit(i, q)
@@ -69,8 +69,8 @@ func (r *run) sendFirst(i int) {
 		r.takeOver(i, live, true)
 		return
 	}
-	q := r.requestOf(sending.Patch, i)
-	q.Known, q.Current = s.read.Known && (s.live != nil || s.before == readiness.Identity{}), s.live
+	q := r.requestOf(request.Patch, i)
+	q.Known, q.Current = s.read.Known && (s.live != nil || s.before == request.Identity{}), s.live
 	s.live = nil
 	if !r.applier.DryRun {
 		q.Precondition = s.before

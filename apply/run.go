@@ -9,24 +9,19 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/internal/endpoints"
-	"github.com/ordapply/ordapply/internal/external"
-	"github.com/ordapply/ordapply/internal/gates"
-	"github.com/ordapply/ordapply/internal/kinds"
-	"github.com/ordapply/ordapply/internal/layerclock"
-	"github.com/ordapply/ordapply/internal/loop"
-	"github.com/ordapply/ordapply/internal/mutation"
-	"github.com/ordapply/ordapply/internal/podwatch"
-	"github.com/ordapply/ordapply/internal/preflight"
-	"github.com/ordapply/ordapply/internal/readiness"
-	"github.com/ordapply/ordapply/internal/sending"
-	"github.com/ordapply/ordapply/internal/snapshot"
-	"github.com/ordapply/ordapply/internal/stillness"
-	"github.com/ordapply/ordapply/internal/watching"
+	"github.com/ordapply/ordapply/internal/run/wait"
+
+	"github.com/ordapply/ordapply/internal/run/loop"
+
+	"github.com/ordapply/ordapply/internal/plan/mutation"
+
+	"github.com/ordapply/ordapply/internal/run/preflight"
+	"github.com/ordapply/ordapply/internal/run/request"
+
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
-	"github.com/ordapply/ordapply/progress"
 )
 
 // run is the state of one Run.
@@ -57,17 +52,17 @@ type waveState struct {
 	wave     int // the open wave; -1 before the first
 	waveOpen time.Time
 	waves    []waveProgress
-	clocks   *layerclock.Clocks
-	order    *gates.Graph // of the steps, then the layers
-	toStart  gates.Queue  // steps that wait for nothing any more
+	clocks   *loop.Clocks
+	order    *loop.Graph // of the steps, then the layers
+	toStart  loop.Queue  // steps that wait for nothing any more
 
-	still       *stillness.Clock // of everything that is waited for
-	eventsKnown bool             // the events of before are known, see checkStillness
+	still       *wait.Clock // of everything that is waited for
+	eventsKnown bool        // the events of before are known, see checkStillness
 }
 
 // freshness is how old the reads of the steps' objects may be, see relist.go.
 type freshness struct {
-	snapshot snapshot.Reader // reads the steps' objects
+	snapshot request.Reader // reads the steps' objects
 	epoch    int
 	hasActed bool  // something was sent or waited for
 	toRelist []int // steps whose objects must be read again
@@ -75,14 +70,14 @@ type freshness struct {
 
 // waiters are the requests of the steps, and what these wait for.
 type waiters struct {
-	requests     *sending.Queue
-	watches      *watching.Watches
+	requests     *request.Queue
+	watches      *loop.Watches
 	outages      *loop.Outages
-	externals    *external.Objects
-	endpoints    *endpoints.Waiter
-	columns      *readiness.Columns
-	podWatcher   *podwatch.Watcher
-	kindWaiter   *kinds.Waiter
+	externals    *wait.Externals
+	endpoints    *wait.EndpointWaiter
+	columns      *request.Columns
+	podWatcher   *wait.PodWatcher
+	kindWaiter   *wait.KindWaiter
 	crdSteps     map[schema.GroupVersion][]int // the CRDs that define kinds of a group-version
 	madeWorkload bool                          // this run created an object that runs Pods, which may be a controller
 }
@@ -93,7 +88,7 @@ func newRun(a Applier, plan *ordering.Plan, objects map[object.ID]*unstructured.
 		steps: make([]step, len(plan.Steps)),
 		byID:  plan.Positions(),
 		waveState: waveState{
-			wave: -1, waves: make([]waveProgress, max(1, len(plan.Waves))), order: gates.New(len(plan.Steps) + len(plan.Layers)),
+			wave: -1, waves: make([]waveProgress, max(1, len(plan.Waves))), order: loop.NewGraph(len(plan.Steps) + len(plan.Layers)),
 		},
 		freshness: freshness{snapshot: a.reader(plan, objects)},
 		waiters:   waiters{crdSteps: map[schema.GroupVersion][]int{}},
@@ -101,7 +96,7 @@ func newRun(a Applier, plan *ordering.Plan, objects map[object.ID]*unstructured.
 	r.OnePass = a.OnePass
 	r.wire()
 	for i, s := range plan.Steps {
-		r.steps[i] = step{Step: s, manifest: objects[s.ID], outcome: outcome{state: Pending}, awaited: awaited{judged: readiness.Applied{Manifest: objects[s.ID]}}}
+		r.steps[i] = step{Step: s, manifest: objects[s.ID], outcome: outcome{state: Pending}, awaited: awaited{judged: request.Applied{Manifest: objects[s.ID]}}}
 		r.watches.Count(i, s.ID)
 		for _, kind := range kube.DefinedKinds(r.steps[i].manifest) {
 			r.crdSteps[kind.GroupVersion()] = append(r.crdSteps[kind.GroupVersion()], i)
@@ -119,19 +114,19 @@ func newRun(a Applier, plan *ordering.Plan, objects map[object.ID]*unstructured.
 // wire connects the run to what it waits for.
 func (r *run) wire() {
 	a := r.applier
-	r.requests = &sending.Queue{Loop: &r.Loop, Sender: a.sender(r.snapshot.Manifests...), OnStart: r.recordStarted, OnReply: r.handleReply}
-	r.watches = watching.New(&r.Loop, a.Cluster, a.Membership.Set, watching.Run{
+	r.requests = &request.Queue{Loop: &r.Loop, Sender: a.sender(r.snapshot.Manifests...), OnStart: r.recordStarted, OnReply: r.handleReply}
+	r.watches = loop.NewWatches(&r.Loop, a.Cluster, a.Membership.Set, loop.WatchRun{
 		Object:    func(i int) (kube.Kind, object.ID, bool) { s := &r.steps[i]; return s.kind, s.target(), s.unlabelled },
 		IsAwaited: func(i int) bool { return r.steps[i].isAwaited() },
 		UID:       func(i int) string { return r.steps[i].applied.UID },
 		OnChange:  r.handleChange,
-		Read:      func(i int) { r.send(sending.Get, i) },
+		Read:      func(i int) { r.send(request.Get, i) },
 	})
 	r.outages = &loop.Outages{Loop: &r.Loop, First: r.firstAwaited, Detail: r.awaitedDetail, Report: r.reportDetail}
 	r.outages.Start()
-	r.clocks = layerclock.New(&r.Loop, r.plan, r.onLayerTimeout)
+	r.clocks = loop.NewClocks(&r.Loop, r.plan, r.onLayerTimeout)
 	r.kindWaiter, r.endpoints = r.newKindWaiter(), r.newEndpointWaiter()
-	r.externals, r.columns = r.newExternals(), readiness.NewColumns(&r.Loop, a.Cluster, a.Health, r.onColumnsRead)
+	r.externals, r.columns = r.newExternals(), request.NewColumns(&r.Loop, a.Cluster, a.Health, r.onColumnsRead)
 }
 
 // execute opens one wave after the other and returns when nothing is left to
@@ -215,7 +210,7 @@ func (r *run) summary(took time.Duration, startErr error) (Summary, error) {
 			ID: st.target(), Layer: st.Layer, Wave: st.Wave, State: st.state, Waiting: st.reason, Detail: st.detail, Err: st.err,
 			Unchanged: st.unchanged, Assumed: st.assumed, Unready: st.leftUnready, FailedAttempts: st.Failed, Recreated: st.recreated,
 			Origin: r.originOf(i), FieldOwners: st.owners,
-			Times: progress.Times{Sent: st.sentAt, Applied: st.answeredAt, Done: st.doneAt},
+			Times: event.Times{Sent: st.sentAt, Applied: st.answeredAt, Done: st.doneAt},
 		})
 	}
 	err := r.Join(&s, r.applier.Timeout)
@@ -229,7 +224,7 @@ func (r *run) summary(took time.Duration, startErr error) (Summary, error) {
 func (r *run) finishOpen(i int) {
 	s := &r.steps[i]
 	sent := s.state == Applying && s.patch != loop.NotSent
-	held := s.state == Applying && s.reason != progress.WaitNone
+	held := s.state == Applying && s.reason != event.WaitNone
 	switch {
 	case s.state.Final():
 	case r.EndedBy == loop.ByRunTimeout && (s.state == Waiting || sent || held):
@@ -243,6 +238,6 @@ func (r *run) finishOpen(i int) {
 	case held && r.OnePass:
 		r.leave(i, NotStarted, s.reason, s.detail)
 	default:
-		r.leave(i, NotStarted, cmp.Or(s.reason, progress.WaitOrder), "")
+		r.leave(i, NotStarted, cmp.Or(s.reason, event.WaitOrder), "")
 	}
 }

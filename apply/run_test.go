@@ -14,11 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/test/memcluster"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
-	"github.com/ordapply/ordapply/progress"
+	"github.com/ordapply/ordapply/test/memcluster"
 )
 
 func planOf(t *testing.T, manifests ...map[string]any) (*ordering.Plan, *apply.Stream) {
@@ -198,8 +198,8 @@ func TestRunNamesEveryFaultOfAWave(t *testing.T) {
 			pod("slow"): {ReadyAfter: time.Hour},
 		}}
 		summary, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
-		require.Equal(t, progress.CodeForbidden, failureOf(t, err, pod("a")).Code())
-		require.Equal(t, progress.CodeForbidden, failureOf(t, err, pod("c")).Code())
+		require.Equal(t, event.CodeForbidden, failureOf(t, err, pod("a")).Code())
+		require.Equal(t, event.CodeForbidden, failureOf(t, err, pod("c")).Code())
 		require.Equal(t, map[string]apply.State{
 			"a": apply.Failed, "b": apply.Skipped, "c": apply.Failed, "s": apply.Failed,
 			"slow": apply.Unsettled, "later": apply.NotStarted,
@@ -223,7 +223,7 @@ func TestRunRetriesTransientErrors(t *testing.T) {
 		cluster = &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("a"): {Errs: always}}}
 		start := time.Now()
 		_, err = apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
-		require.Equal(t, progress.CodeUnavailable, failureOf(t, err, pod("a")).Code())
+		require.Equal(t, event.CodeUnavailable, failureOf(t, err, pod("a")).Code())
 		require.Less(t, time.Since(start), time.Minute, "repeating is bounded")
 	})
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ordapply/ordapply/internal/loop"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/run/loop"
 )
 
 // beginSchedule starts the steps that wait for nothing.

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/test/memcluster"
 )
 
 // Objects in a terminating Namespace existed when the run read them, and are

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/internal/kinds"
+	"github.com/ordapply/ordapply/internal/run/wait"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -36,14 +36,14 @@ func (r *run) start(i int) {
 		case r.applier.DryRun && len(s.ProvidedBy) > 0:
 			r.deferred(i, "its "+s.ProvidedBy[0].Kind+" is created earlier in this run")
 		case r.applier.DryRun && r.applier.KindTimeout > 0:
-			r.deferred(i, fmt.Sprintf("the run waits up to %s for its kind: %v", r.applier.KindTimeout, kinds.Unserved(r.applier.Cluster, gvk, "")))
+			r.deferred(i, fmt.Sprintf("the run waits up to %s for its kind: %v", r.applier.KindTimeout, wait.Unserved(r.applier.Cluster, gvk, "")))
 		default:
 			r.waitForKinds(i, gvk)
 		}
 		return
 	}
 	if !r.place(i, kind) {
-		r.fail(i, Failed, kinds.MissingNamespace(s.ID.Kind))
+		r.fail(i, Failed, wait.MissingNamespace(s.ID.Kind))
 		return
 	}
 	s.kind, s.judged.HasStatus = kind, kind.HasStatus

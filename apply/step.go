@@ -7,14 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/health"
-	"github.com/ordapply/ordapply/internal/loop"
-	"github.com/ordapply/ordapply/internal/readiness"
-	"github.com/ordapply/ordapply/internal/snapshot"
-	"github.com/ordapply/ordapply/internal/watching"
+	"github.com/ordapply/ordapply/internal/run/loop"
+	"github.com/ordapply/ordapply/internal/run/request"
+
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
-	"github.com/ordapply/ordapply/progress"
 )
 
 // step is the state of one step of the plan.
@@ -56,18 +55,18 @@ type times struct {
 
 // existing is what is known of the live object before the PATCH.
 type existing struct {
-	read            snapshot.Object
+	read            request.LiveObject
 	membershipError error                      // why the object that was read may not be written
 	minEpoch        int                        // a read from an earlier epoch is outdated
-	before          readiness.Identity         // the object that was read before the PATCH; zero when none was
+	before          request.Identity           // the object that was read before the PATCH; zero when none was
 	live            *unstructured.Unstructured // that whole object, if the PATCH depends on it
 	formerManagers  []string                   // field managers of sets that it was a member of
-	owners          progress.FieldOwners
+	owners          event.FieldOwners
 	ownFields       []metav1.ManagedFieldsEntry // what this run's manager applied before
 	takesOver       bool                        // fields of others are taken over before the PATCH
 	takenOver       *unstructured.Unstructured  // the object that they are on, if all of it was read
 	listedBefore    bool                        // a list before the run showed whether it existed
-	origin          progress.Origin             // what is proven by that list, and by the answer to the PATCH
+	origin          event.Origin                // what is proven by that list, and by the answer to the PATCH
 }
 
 // attempts is how far the PATCH of a step is.
@@ -100,11 +99,11 @@ func (p phase) isTerminating() bool { return p == readingOld || p == awaitingGon
 
 // awaited is the object of a step that waits to be ready, and what it waits for.
 type awaited struct {
-	applied      readiness.Identity         // the object that the PATCH returned
-	judged       readiness.Applied          // what its readiness is judged by
+	applied      request.Identity           // the object that the PATCH returned
+	judged       request.Applied            // what its readiness is judged by
 	fromRead     bool                       // it is judged by a read, not by the answer to a PATCH
 	lastSeen     *unstructured.Unstructured // the live object as last seen
-	buffered     watching.Buffer            // a change reported while the PATCH was in flight
+	buffered     loop.Buffer                // a change reported while the PATCH was in flight
 	unready      string                     // what its status says it waits for
 	graceTimerAt time.Time                  // when it will be judged again because its status grace ends
 	backends     []object.ID                // Services that must have ready endpoints before it is ready

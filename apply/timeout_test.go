@@ -11,11 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/test/memcluster"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
-	"github.com/ordapply/ordapply/progress"
+	"github.com/ordapply/ordapply/test/memcluster"
 )
 
 // annotated adds an annotation to a manifest.
@@ -218,7 +218,7 @@ func TestWithoutTimes(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		d, err := took(t, &memcluster.Scripted{Serves: func(string) bool { return false }}, apply.Applier{KindTimeout: -1}, rocket())
-		require.Equal(t, progress.CodeNotServed, progress.CodeOf(err))
+		require.Equal(t, event.CodeNotServed, event.CodeOf(err))
 		require.Zero(t, d)
 	})
 	for grace, want := range map[time.Duration]time.Duration{0: 15 * time.Second, -1: 0} {

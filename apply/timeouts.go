@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ordapply/ordapply/internal/gates"
-	"github.com/ordapply/ordapply/internal/stream"
+	"github.com/ordapply/ordapply/internal/run/loop"
+	"github.com/ordapply/ordapply/internal/run/preflight"
 	"github.com/ordapply/ordapply/kube"
 )
 
@@ -43,7 +43,7 @@ func (r *run) isDue(i, wave int) bool {
 	case !s.gatePassed:
 		return s.Due == wave
 	}
-	return wave == r.wave && slices.ContainsFunc(r.order.From(i), func(e gates.Edge) bool {
+	return wave == r.wave && slices.ContainsFunc(r.order.From(i), func(e loop.Edge) bool {
 		return e.To < len(r.steps) && r.steps[e.To].state == Pending && r.steps[e.To].Wave <= r.wave
 	})
 }
@@ -63,7 +63,7 @@ func (r *run) onLayerTimeout(layer int) {
 // with schedule Graph, the wave timeout where no layer bounds it.
 func (r *run) setTimeouts(i int) {
 	s := &r.steps[i]
-	if d, err := stream.OwnTimeout(s.manifest); err == nil && d > 0 {
+	if d, err := preflight.OwnTimeout(s.manifest); err == nil && d > 0 {
 		s.ownTimeout = d
 		r.setTimeout(i, d, "resource")
 		return

@@ -9,33 +9,33 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/internal/invalid"
-	"github.com/ordapply/ordapply/internal/kubeerr"
-	"github.com/ordapply/ordapply/internal/readiness"
-	"github.com/ordapply/ordapply/internal/recreation"
-	"github.com/ordapply/ordapply/internal/redact"
-	"github.com/ordapply/ordapply/internal/sending"
+	"github.com/ordapply/ordapply/internal/kube/fault"
+	"github.com/ordapply/ordapply/internal/kube/redact"
+	"github.com/ordapply/ordapply/internal/live/recreate"
+	"github.com/ordapply/ordapply/internal/live/write"
+	"github.com/ordapply/ordapply/internal/run/request"
+
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/progress"
 )
 
 // retryOrFail retries a failed PATCH as long as the failure may be transient,
 // then fails the step.
-func (r *run) retryOrFail(i int, answer sending.Reply) {
+func (r *run) retryOrFail(i int, answer request.Reply) {
 	s := &r.steps[i]
 	answer.Err = redact.Without(redact.Error(s.manifest, answer.Err), r.secretsOf(i))
 	pause := s.Fail(r.Ctx(), answer.Err)
-	missing := kubeerr.MissingNamespace(answer.Err)
+	missing := fault.MissingNamespace(answer.Err)
 	if r.applier.DryRun && missing != "" && r.byID.HasNamespace(missing) {
 		r.deferred(i, "its Namespace is created earlier in this run")
 		return
 	}
-	if r.applier.DryRun && r.byID.HasServiceAccount(kubeerr.MissingServiceAccount(answer.Err)) {
+	if r.applier.DryRun && r.byID.HasServiceAccount(fault.MissingServiceAccount(answer.Err)) {
 		r.deferred(i, "its ServiceAccount is created earlier in this run")
 		return
 	}
-	if crd, changes := r.changedDefinition(i); r.applier.DryRun && changes && invalid.IsRefusedBySchema(answer.Err) {
+	if crd, changes := r.changedDefinition(i); r.applier.DryRun && changes && write.IsRefusedBySchema(answer.Err) {
 		r.deferred(i, "its kind is changed by "+crd.String()+" earlier in this run")
 		return
 	}
@@ -49,18 +49,18 @@ func (r *run) retryOrFail(i int, answer sending.Reply) {
 	if r.keepNewer(i, answer.Err) {
 		return
 	}
-	releasing := s.recreated && kubeerr.IsStillAllocated(answer.Err)
+	releasing := s.recreated && fault.IsStillAllocated(answer.Err)
 	if !oldSchema && !releasing && r.repair(i, answer.Err) {
 		return
 	}
-	if kubeerr.IsBeingDeleted(answer.Err) && !r.applier.DryRun {
+	if fault.IsBeingDeleted(answer.Err) && !r.applier.DryRun {
 		r.readTerminating(i)
 		return
 	}
 	if r.awaitNamespace(i, missing, answer, pause) {
 		return
 	}
-	limit := kubeerr.RetryBudget(answer.Err)
+	limit := fault.RetryBudget(answer.Err)
 	if missing != "" && r.byID.HasNamespace(missing) {
 		limit = 10 * time.Second
 	}
@@ -71,12 +71,12 @@ func (r *run) retryOrFail(i int, answer sending.Reply) {
 		limit = allocationRelease
 	}
 	if s.Last(pause, limit) {
-		r.fail(i, Failed, s.recreationError(s.Final(invalid.Explain(answer.Err, r.byID.HasNamespace))))
+		r.fail(i, Failed, s.recreationError(s.Final(write.ExplainInvalid(answer.Err, r.byID.HasNamespace))))
 		return
 	}
 	r.invalidateReads()
 	r.requireFreshRead(i)
-	r.wait(i, Applying, progress.WaitRetry, s.Retry(r.Ctx(), "apply "+s.ID.String(), answer.Err, pause))
+	r.wait(i, Applying, event.WaitRetry, s.Retry(r.Ctx(), "apply "+s.ID.String(), answer.Err, pause))
 	r.After(pause, func() {
 		if !r.steps[i].state.Final() {
 			r.requests.Submit(i, answer.Request)
@@ -91,13 +91,13 @@ func (r *run) resolveConflict(i int, err error) bool {
 	switch ours := r.snapshot.Owner.ConflictsOnlyWithPrevious(err, s.formerManagers); {
 	case r.snapshot.Owner.ConflictsOnlyWithPlaceholder(err) && !r.applier.DryRun && !s.force:
 		s.force, s.migrationTried = true, false // migrate the fields that are not in the manifest afterwards
-		r.send(sending.Patch, i)
+		r.send(request.Patch, i)
 	case ours && !r.applier.DryRun && !s.migrationTried:
 		s.migrationTried = true
-		r.send(sending.Migrate, i)
+		r.send(request.Migrate, i)
 	case !s.force && (ours && r.applier.DryRun || r.snapshot.Owner.MayForce(err)): // a dry run cannot migrate first
 		s.force = true
-		r.send(sending.Patch, i)
+		r.send(request.Patch, i)
 	default:
 		return false
 	}
@@ -117,7 +117,7 @@ const allocationRelease = 30 * time.Second
 // the API server still used the old schema of the kind: this run changed its
 // CustomResourceDefinition. A new definition has no older schema.
 func (r *run) mayUseOldSchema(i int, err error) bool {
-	return !r.applier.DryRun && invalid.IsRefusedBySchema(err) && slices.ContainsFunc(r.steps[i].ProvidedBy, func(maker object.ID) bool {
+	return !r.applier.DryRun && write.IsRefusedBySchema(err) && slices.ContainsFunc(r.steps[i].ProvidedBy, func(maker object.ID) bool {
 		at, ok := r.byID[maker]
 		return ok && r.steps[at].judged.SpecChanged
 	})
@@ -147,7 +147,7 @@ func (r *run) repair(i int, refusal error) bool {
 	} else {
 		s.Failed = 0
 	}
-	r.sendRefused(sending.Repair, i, refusal)
+	r.sendRefused(request.Repair, i, refusal)
 	return true
 }
 
@@ -156,16 +156,16 @@ func (r *run) repair(i int, refusal error) bool {
 // whether it handled the error.
 func (r *run) recreate(i int, refusal error) bool {
 	s := &r.steps[i]
-	if s.recreated || s.recreateTried || !recreation.IsCandidate(s.manifest, refusal) {
+	if s.recreated || s.recreateTried || !recreate.IsCandidate(s.manifest, refusal) {
 		return false
 	}
 	if r.applier.mayRecreate(s.manifest) {
-		r.sendRefused(sending.Recreate, i, refusal)
+		r.sendRefused(request.Recreate, i, refusal)
 		return true
 	}
-	fields := invalid.ImmutableFields(refusal)
+	fields := write.ImmutableFields(refusal)
 	if len(fields) > 0 {
-		r.fail(i, Failed, invalid.ImmutableError(fields, s.ID.Kind))
+		r.fail(i, Failed, write.ImmutableError(fields, s.ID.Kind))
 	}
 	return len(fields) > 0
 }
@@ -177,16 +177,16 @@ func (r *run) keepNewer(i int, refusal error) bool {
 	if !r.applier.GoingBack || !s.ID.IsCRD() {
 		return false
 	}
-	if s.kept = invalid.StoredVersionsDetail(refusal); s.kept == "" {
+	if s.kept = write.StoredVersionsDetail(refusal); s.kept == "" {
 		return false
 	}
 	s.phase = readingKept
-	r.send(sending.Get, i)
+	r.send(request.Get, i)
 	return true
 }
 
 // handleKept handles the read of a definition that is kept as it is.
-func (r *run) handleKept(answer sending.Reply) {
+func (r *run) handleKept(answer request.Reply) {
 	s := &r.steps[answer.Step]
 	s.phase = patching
 	if answer.Err != nil {
@@ -198,27 +198,27 @@ func (r *run) handleKept(answer sending.Reply) {
 }
 
 // handleRecreation handles the answer to a Recreate.
-func (r *run) handleRecreation(answer sending.Reply) {
+func (r *run) handleRecreation(answer request.Reply) {
 	i, s := answer.Step, &r.steps[answer.Step]
-	why := invalid.JoinFields(invalid.Fields(answer.Refusal)) + " cannot be changed"
+	why := write.JoinFields(write.InvalidFields(answer.Refusal)) + " cannot be changed"
 	switch err := answer.Err; {
-	case errors.Is(err, recreation.ErrOtherCause):
+	case errors.Is(err, recreate.ErrOtherCause):
 		s.recreateTried = true
-		answer.Op, answer.Err = sending.Patch, answer.Refusal
+		answer.Op, answer.Err = request.Patch, answer.Refusal
 		r.retryOrFail(i, answer)
-	case errors.As(err, &recreation.Refused{}):
+	case errors.As(err, &recreate.Refused{}):
 		r.fail(i, Failed, err)
 	case err == nil && r.applier.DryRun:
 		s.recreated = true
 		r.finishDryRun(i, Applied, "it would be deleted and created again: "+why)
-	case err == nil, kubeerr.IsMissing(err):
+	case err == nil, fault.IsMissing(err):
 		s.recreated = err == nil
-		r.wait(i, Applying, progress.WaitDeletion, "deleting it to recreate it: "+why)
+		r.wait(i, Applying, event.WaitDeletion, "deleting it to recreate it: "+why)
 		r.awaitRecreation(i, answer.Live)
 	case apierrors.IsConflict(err): // it has changed since it was read, or another object has its name
-		answer.Op = sending.Patch
+		answer.Op = request.Patch
 		r.retryOrFail(i, answer)
-	case kubeerr.RetryBudget(err) > 0:
+	case fault.RetryBudget(err) > 0:
 		r.retryOrFail(i, answer)
 	default:
 		r.fail(i, Failed, fmt.Errorf("delete it to recreate it: %w", err))
@@ -233,9 +233,9 @@ func (r *run) awaitRecreation(i int, old *unstructured.Unstructured) {
 		r.handleGone(i)
 		return
 	}
-	s.applied = readiness.Identity{UID: string(old.GetUID())}
+	s.applied = request.Identity{UID: string(old.GetUID())}
 	r.updateWatchLabel(i, old)
-	r.wait(i, Applying, progress.WaitDeletion, "the old object is being deleted"+kube.DeletionBlockers(old))
+	r.wait(i, Applying, event.WaitDeletion, "the old object is being deleted"+kube.DeletionBlockers(old))
 	r.watches.Follow(i)
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/test/memcluster"
 )
 
 // A Pod must be applied before the Secret that it needs to become ready: the

@@ -10,12 +10,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/internal/gates"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/internal/stillness"
+	"github.com/ordapply/ordapply/internal/run/loop"
+	"github.com/ordapply/ordapply/internal/run/wait"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/ordering"
-	"github.com/ordapply/ordapply/progress"
 )
 
 // An inferred gate may hold back just what would open it: programs start in ways that no
@@ -32,7 +32,7 @@ const maxEventsRead = 500
 
 // watchStillness starts the clock, if the plan has gates that may yield.
 func (r *run) watchStillness() {
-	r.still = stillness.New(time.Now())
+	r.still = wait.NewClock(time.Now())
 	if r.applier.DryRun || r.OnePass {
 		return
 	}
@@ -61,7 +61,7 @@ func (r *run) checkStillness() {
 		r.eventsKnown = false
 		r.After(max(yieldAfter/2-still, time.Second), r.checkStillness)
 	case !r.eventsKnown:
-		r.readEvents(r.waiting(), func(i int, events []stillness.Event) {
+		r.readEvents(r.waiting(), func(i int, events []wait.SeenEvent) {
 			for _, e := range events {
 				r.still.Knows(e.About, e.State)
 			}
@@ -82,18 +82,18 @@ func (r *run) checkStillness() {
 }
 
 // sawEvents records the events about a step's objects.
-func (r *run) sawEvents(i int, events []stillness.Event) {
+func (r *run) sawEvents(i int, events []wait.SeenEvent) {
 	for _, e := range events {
 		r.still.Saw(time.Now(), e.About, e.State)
 	}
-	if stillness.Works(events) {
+	if wait.Works(events) {
 		r.still.Moved(time.Now())
 	}
 }
 
 // readEvents reads the events about what steps wait for, and calls each with those of a step,
 // then done.
-func (r *run) readEvents(steps []int, each func(i int, events []stillness.Event), done func()) {
+func (r *run) readEvents(steps []int, each func(i int, events []wait.SeenEvent), done func()) {
 	cluster, namespaces := r.applier.Cluster, map[string]bool{}
 	for _, i := range steps {
 		namespaces[r.steps[i].ID.Namespace] = true
@@ -106,7 +106,7 @@ func (r *run) readEvents(steps []int, each func(i int, events []stillness.Event)
 		}
 		return func() {
 			for _, i := range steps {
-				each(i, stillness.EventsAbout(read[r.steps[i].ID.Namespace], r.steps[i].ID.Name))
+				each(i, wait.EventsAbout(read[r.steps[i].ID.Namespace], r.steps[i].ID.Name))
 			}
 			done()
 		}
@@ -152,9 +152,9 @@ func (s *step) declaresReady() bool {
 
 // yielding returns the edges of a step that may be let go of and hold a step back now, which
 // no other edge from the same step does.
-func (r *run) yielding(i int) []gates.Edge {
+func (r *run) yielding(i int) []loop.Edge {
 	firm, passed := r.order.Firm(i), r.passedBy(i)
-	return slices.DeleteFunc(slices.Clone(r.order.From(i)), func(e gates.Edge) bool {
+	return slices.DeleteFunc(slices.Clone(r.order.From(i)), func(e loop.Edge) bool {
 		return !e.Yields || firm[e.To] || r.steps[e.To].state != Pending || passed(e.Gate)
 	})
 }
@@ -187,7 +187,7 @@ func (r *run) holdsWave(i int) bool {
 // yield lets go of what the steps that do not move hold back, and says which edges that are.
 func (r *run) yield() {
 	stuck, last := r.stuck(), r.holdsNext()
-	freed := map[int][]gates.Edge{}
+	freed := map[int][]loop.Edge{}
 	for _, i := range stuck {
 		if edges := r.yielding(i); len(edges) > 0 {
 			freed[i] = edges
@@ -214,7 +214,7 @@ func (r *run) yield() {
 }
 
 func (r *run) noteYield(i int, what string) {
-	r.wait(i, Waiting, progress.WaitReadiness, fmt.Sprintf("%s; nothing has moved for %s, so %s", r.steps[i].detail, yieldAfter, what))
+	r.wait(i, Waiting, event.WaitReadiness, fmt.Sprintf("%s; nothing has moved for %s, so %s", r.steps[i].detail, yieldAfter, what))
 }
 
 // letGo frees what waits for a step only by edges that yield, or because of its wave.
@@ -233,7 +233,7 @@ func (r *run) letGo(i int) {
 // mayLeaveOpen reports whether a step is a webhook configuration without which all requests
 // pass, and no resource waits for it because its author says so.
 func (r *run) mayLeaveOpen(i int) bool {
-	return r.steps[i].FailsOpen && !slices.ContainsFunc(r.order.From(i), func(e gates.Edge) bool {
+	return r.steps[i].FailsOpen && !slices.ContainsFunc(r.order.From(i), func(e loop.Edge) bool {
 		return !e.Yields && e.Gate == ordering.Ready && e.To < len(r.steps) && r.steps[e.To].state == Pending
 	})
 }
@@ -252,8 +252,8 @@ func (r *run) leaveApplied(i int, detail string) {
 }
 
 // namesOf names the targets of edges from a step, with the reasons.
-func (r *run) namesOf(i int, edges []gates.Edge) string {
-	return strings.Join(plain.Sample(edges, 3, "and %d more", func(e gates.Edge) string {
+func (r *run) namesOf(i int, edges []loop.Edge) string {
+	return strings.Join(plain.Sample(edges, 3, "and %d more", func(e loop.Edge) string {
 		target := &r.steps[e.To]
 		at := slices.IndexFunc(target.Needs, func(n ordering.Need) bool { return n.ID == r.steps[i].ID && n.Gate == e.Gate && n.Yields })
 		return fmt.Sprintf("%s (%s)", target.ID, target.Needs[at].Why)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ordapply/ordapply/internal/ignorefields"
+	"github.com/ordapply/ordapply/internal/fields"
 )
 
 // ownedValue is a position in an object with its owners, in the format of
@@ -14,10 +14,10 @@ type ownedValue struct {
 	ours     map[string]any
 	others   []map[string]any // of managers that own something there
 	live     any
-	exists   bool                // the live object has a value there, which may be null
-	seen     bool                // the live value was read
-	declared bool                // the schema is that of a native kind: no free-form fields, no maps of structs
-	ignored  []ignorefields.Path // below it: fields that no fingerprint covers, so that their values are compared
+	exists   bool          // the live object has a value there, which may be null
+	seen     bool          // the live value was read
+	declared bool          // the schema is that of a native kind: no free-form fields, no maps of structs
+	ignored  []fields.Path // below it: fields that no fingerprint covers, so that their values are compared
 }
 
 // at returns the position of an entry below; ok is false if we own nothing
@@ -36,7 +36,7 @@ func (p ownedValue) at(key string) (ownedValue, bool) {
 // field returns the position of a field of a map.
 func (p ownedValue) field(name string) (ownedValue, bool) {
 	next, ok := p.at("f:" + name)
-	next.ignore(ignorefields.BelowField(p.ignored, name))
+	next.ignore(fields.BelowField(p.ignored, name))
 	fields, _ := p.live.(map[string]any)
 	next.live, next.exists = fields[name]
 	return next, ok
@@ -44,7 +44,7 @@ func (p ownedValue) field(name string) (ownedValue, bool) {
 
 // ignore records which of the values are not in the fingerprint: all of them, or those
 // at the paths.
-func (p *ownedValue) ignore(paths []ignorefields.Path, whole bool) {
+func (p *ownedValue) ignore(paths []fields.Path, whole bool) {
 	p.ignored, p.declared = paths, p.declared && !whole
 }
 
@@ -158,7 +158,7 @@ func (p ownedValue) proveItems(items []any) Proof {
 			return Differs
 		}
 		below, _ := p.at(entry)
-		below.ignore(ignorefields.BelowItem(p.ignored, item))
+		below.ignore(fields.BelowItem(p.ignored, item))
 		if p.seen {
 			index := p.indexOf(entry)
 			if index <= last {

@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/internal/ignorefields"
+	"github.com/ordapply/ordapply/internal/fields"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -52,7 +52,7 @@ func Prove(desired, live *unstructured.Unstructured, manager string) Proof {
 // rootOf reads the owners of a live object's fields; ok is false if manager did
 // not apply it in this version, or the managedFields cannot be parsed.
 func rootOf(desired, live *unstructured.Unstructured, manager string) (ownedValue, bool) {
-	root := ownedValue{live: live.Object, seen: true, declared: object.IsNative(desired.GroupVersionKind().Group), ignored: ignorefields.Of(desired.GetAnnotations())}
+	root := ownedValue{live: live.Object, seen: true, declared: object.IsNative(desired.GroupVersionKind().Group), ignored: fields.Of(desired.GetAnnotations())}
 	mine := false
 	for w := range Writers(live) {
 		switch {

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/kio"
 
 	"github.com/ordapply/ordapply/fn"
-	"github.com/ordapply/ordapply/internal/test/corpora"
+	"github.com/ordapply/ordapply/test/corpora"
 )
 
 // BenchmarkResourceList compares a run with functions that parse and print the

@@ -3,8 +3,8 @@ package fn
 import (
 	"fmt"
 
-	"github.com/ordapply/ordapply/internal/stamp"
-	"github.com/ordapply/ordapply/internal/yamledit"
+	"github.com/ordapply/ordapply/internal/author/edit"
+	"github.com/ordapply/ordapply/internal/plan/stamp"
 )
 
 // Check reports, as errors, resources whose stamps differ from those that Run
@@ -38,6 +38,6 @@ func (f Function) Check(in []byte) Output {
 	if stale.Failed() {
 		return refused(source, out.Findings)
 	}
-	out.stream = yamledit.Text{in}
+	out.stream = edit.Text{in}
 	return out
 }

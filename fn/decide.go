@@ -5,11 +5,11 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/ordapply/ordapply/internal/annotations"
-	"github.com/ordapply/ordapply/internal/emit"
-	"github.com/ordapply/ordapply/internal/stamp"
-	"github.com/ordapply/ordapply/internal/textorder"
-	"github.com/ordapply/ordapply/internal/yamledit"
+	"github.com/ordapply/ordapply/internal/author/arrange"
+	"github.com/ordapply/ordapply/internal/author/keys"
+	"github.com/ordapply/ordapply/internal/plan/stamp"
+
+	"github.com/ordapply/ordapply/internal/author/edit"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/sortorder"
@@ -40,7 +40,7 @@ type Decision struct {
 
 // Change holds the annotations of a resource to set, in Set, and the keys of an earlier
 // run to remove, in Remove.
-type Change = yamledit.Change
+type Change = edit.Change
 
 // Plan places, sorts and stamps resources; the lists of the decision have one
 // entry for each of metas. Malformed stamps, and selectors that match nothing
@@ -57,7 +57,7 @@ func (d Planner) Plan(metas []object.Meta) Decision {
 	for _, field := range d.Order.ForApplier {
 		out.Findings.add(Finding{Severity: Info, Field: field, Message: "has no effect in a build: pass this file to ordapply too, with --order"})
 	}
-	stream := textorder.Stream{
+	stream := arrange.Stream{
 		Order: d.Order, Metas: metas, Placements: out.Placements, Stamps: make([]stamp.Stamp, len(metas)),
 		Ours: out.Stamped, Excluded: make([]bool, len(metas)), Objects: d.Objects,
 	}
@@ -81,7 +81,7 @@ func (d Planner) Plan(metas []object.Meta) Decision {
 // decide is Plan with a check of all ordapply.dev annotations.
 func (d Planner) decide(metas []object.Meta) Decision {
 	out := d.Plan(metas)
-	for _, found := range annotations.Check(metas) {
+	for _, found := range keys.Check(metas) {
 		severity := Error
 		if found.Remark {
 			severity = Warning
@@ -139,8 +139,8 @@ func Stamp(order string, p sortorder.Placement) stamp.Stamp {
 }
 
 // setChanges computes the changes of stamped resources.
-func (d *Decision) setChanges(stream textorder.Stream, plan *textorder.Plan) {
-	e := emit.New(stream, plan)
+func (d *Decision) setChanges(stream arrange.Stream, plan *arrange.Plan) {
+	e := arrange.NewEmitter(stream, plan)
 	for i, m := range stream.Metas {
 		if d.Stamped[i] {
 			emitted, tools := e.Annotations(i)
@@ -165,7 +165,7 @@ func (d *Decision) setChanges(stream textorder.Stream, plan *textorder.Plan) {
 func change(m object.Meta, s stamp.Stamp, emitted map[string]string) Change {
 	c := Change{Set: s.Annotations()}
 	maps.Copy(c.Set, emitted)
-	for _, key := range annotations.Written(m) {
+	for _, key := range keys.Written(m) {
 		if _, stays := c.Set[key]; !stays {
 			c.Remove = append(c.Remove, key)
 		}

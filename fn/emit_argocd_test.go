@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/toolkeys"
+	"github.com/ordapply/ordapply/internal/plan/stamp"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/sortorder"
 )
@@ -53,7 +53,7 @@ func argoSorted(t *testing.T, metas []object.Meta, decision Decision) []string {
 		indices[i] = i
 	}
 	wave := func(i int) int {
-		n, err := strconv.Atoi(decision.Changes[i].Set[toolkeys.SyncWave])
+		n, err := strconv.Atoi(decision.Changes[i].Set[stamp.SyncWave])
 		require.NoError(t, err)
 		return n
 	}

@@ -1,10 +1,10 @@
 package fn
 
-import "github.com/ordapply/ordapply/internal/yamledit"
+import "github.com/ordapply/ordapply/internal/author/edit"
 
 // RunAsTree is Run without reading by lines.
 func (f Function) RunAsTree(in []byte) Output {
-	source, err := yamledit.ReadTree(in)
+	source, err := edit.ReadTree(in)
 	if err != nil {
 		return failed(err)
 	}

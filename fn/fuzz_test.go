@@ -12,7 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/test/corpora"
+	"github.com/ordapply/ordapply/test/corpora"
 )
 
 // FuzzStream checks the function's invariants on arbitrary bytes.

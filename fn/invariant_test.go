@@ -16,9 +16,9 @@ import (
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/ordapply/ordapply/fn"
-	"github.com/ordapply/ordapply/internal/stamp"
-	"github.com/ordapply/ordapply/internal/yamledit"
-	"github.com/ordapply/ordapply/internal/yamltext"
+	"github.com/ordapply/ordapply/internal/author/edit"
+	"github.com/ordapply/ordapply/internal/plan/stamp"
+	"github.com/ordapply/ordapply/internal/text/tree"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/sortorder"
 )
@@ -65,11 +65,11 @@ func requireInvariants(t *testing.T, in []byte) {
 // written lines, the output has the input's texts in another order, byte for
 // byte; and the result is that of reading as a tree.
 func requireVerbatim(t *testing.T, function fn.Function, in, out []byte) {
-	before, ok := yamledit.PlainItems(in)
+	before, ok := edit.PlainItems(in)
 	if !ok || bytes.Contains(in, []byte("results:")) {
 		return // existing results are written by the tree
 	}
-	after, ok := yamledit.PlainItems(out)
+	after, ok := edit.PlainItems(out)
 	require.True(t, ok, "the output of the fast way is not plainly laid out:\n%s\nfrom\n%s", out, in)
 	require.Equal(t, len(before), len(after))
 	want := map[string]int{}
@@ -247,7 +247,7 @@ func hasTwice(node *kyaml.RNode) bool {
 // requireSameObjects decodes both streams with an independent parser and
 // compares the objects without stamps and results.
 func requireSameObjects(t *testing.T, in, out []byte) {
-	before, err := decodeAll(yamltext.WithLastNewline(in)) // as kubectl reads it
+	before, err := decodeAll(tree.WithLastNewline(in)) // as kubectl reads it
 	if err != nil || bytes.LastIndex(in, []byte("\ufeff")) > 0 {
 		return // duplicate keys, or a byte order mark before a later document: this parser cannot judge
 	}

@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"io"
 
-	"github.com/ordapply/ordapply/internal/yamledit"
+	"github.com/ordapply/ordapply/internal/author/edit"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/sortorder"
 )
@@ -14,7 +14,7 @@ import (
 type Output struct {
 	Findings Findings // in a ResourceList they are in its results too
 
-	stream   yamledit.Text
+	stream   edit.Text
 	order    *sortorder.Order
 	metas    []object.Meta
 	decision Decision
@@ -48,7 +48,7 @@ func failed(err error) Output {
 
 // refused returns a ResourceList unchanged with the findings in its results;
 // for a plain stream only the findings.
-func refused(source yamledit.Input, findings Findings) Output {
+func refused(source edit.Input, findings Findings) Output {
 	if !source.IsList() {
 		return Output{Findings: findings}
 	}
@@ -60,7 +60,7 @@ func refused(source yamledit.Input, findings Findings) Output {
 }
 
 // unsorted returns the indices in input order.
-func unsorted(source yamledit.Input) []int {
+func unsorted(source edit.Input) []int {
 	same := make([]int, len(source.Metas()))
 	for i := range same {
 		same[i] = i

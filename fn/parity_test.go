@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/kio"
 
 	"github.com/ordapply/ordapply/fn"
-	"github.com/ordapply/ordapply/internal/test/corpora"
 	"github.com/ordapply/ordapply/sortorder"
+	"github.com/ordapply/ordapply/test/corpora"
 )
 
 // refusedByKustomize returns the corpora that kustomize rejects, and why.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/ordapply/ordapply/internal/toolkeys"
+	"github.com/ordapply/ordapply/internal/plan/stamp"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -30,7 +30,7 @@ func reindex(metas []object.Meta, out *Decision, findings *Findings) {
 			continue
 		}
 		at := fileOf(metas[i])
-		index, err := strconv.Atoi(either(metas[i], toolkeys.Index, toolkeys.LegacyIndex))
+		index, err := strconv.Atoi(either(metas[i], stamp.Index, stamp.LegacyIndex))
 		if at.path == "" || err != nil {
 			placeless = append(placeless, i)
 			continue
@@ -51,7 +51,7 @@ func reindex(metas []object.Meta, out *Decision, findings *Findings) {
 
 // setIndex sets the index under those of the two keys that the resource has.
 func setIndex(set map[string]string, m object.Meta, index int) {
-	for _, key := range []string{toolkeys.Index, toolkeys.LegacyIndex} {
+	for _, key := range []string{stamp.Index, stamp.LegacyIndex} {
 		if _, has := m.Annotations[key]; has {
 			set[key] = fmt.Sprint(index)
 		}

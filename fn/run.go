@@ -3,9 +3,9 @@ package fn
 import (
 	"errors"
 
-	"github.com/ordapply/ordapply/internal/stamp"
-	"github.com/ordapply/ordapply/internal/yamledit"
-	"github.com/ordapply/ordapply/internal/yamltext"
+	"github.com/ordapply/ordapply/internal/author/edit"
+	"github.com/ordapply/ordapply/internal/plan/stamp"
+	"github.com/ordapply/ordapply/internal/text/tree"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/sortorder"
 )
@@ -42,8 +42,8 @@ func (f Function) Run(in []byte) Output {
 }
 
 // start parses the input and its order. If that fails, the output is final.
-func (f Function) start(in []byte) (yamledit.Input, Planner, Output) {
-	source, err := yamledit.Read(in)
+func (f Function) start(in []byte) (edit.Input, Planner, Output) {
+	source, err := edit.Read(in)
 	if err != nil {
 		return nil, Planner{}, failed(err)
 	}
@@ -63,7 +63,7 @@ func (f Function) start(in []byte) (yamledit.Input, Planner, Output) {
 
 // output decides. If that fails, the output is final; otherwise its stream is
 // still empty.
-func (d Planner) output(source yamledit.Input) Output {
+func (d Planner) output(source edit.Input) Output {
 	metas := source.Metas()
 	decision := d.decide(metas)
 	if decision.Findings.Failed() {
@@ -74,18 +74,18 @@ func (d Planner) output(source yamledit.Input) Output {
 
 // write prints the source as decided. If nothing changes it returns the input
 // itself, since encoders may change comments.
-func (f Function) write(in []byte, out Output, source yamledit.Input) Output {
-	if decoded, err := yamltext.Decode(in); err == nil {
+func (f Function) write(in []byte, out Output, source edit.Input) Output {
+	if decoded, err := tree.Decode(in); err == nil {
 		in = decoded // output is always UTF-8
 	}
-	if out.decision.isNoop(out.metas) && source.Unchanged(out.Findings.results()) && !f.Marks && !yamledit.HasMarks(in) {
-		out.stream = yamledit.Text{in}
+	if out.decision.isNoop(out.metas) && source.Unchanged(out.Findings.results()) && !f.Marks && !edit.HasMarks(in) {
+		out.stream = edit.Text{in}
 		return out
 	}
 	var err error
 	out.stream, err = f.print(out, source)
-	if errors.Is(err, yamledit.ErrNotPlain) {
-		if source, err = yamledit.ReadTree(in); err == nil {
+	if errors.Is(err, edit.ErrNotPlain) {
+		if source, err = edit.ReadTree(in); err == nil {
 			out.stream, err = f.print(out, source)
 		}
 	}
@@ -95,7 +95,7 @@ func (f Function) write(in []byte, out Output, source yamledit.Input) Output {
 	return out
 }
 
-func (f Function) print(out Output, source yamledit.Input) (yamledit.Text, error) {
+func (f Function) print(out Output, source edit.Input) (edit.Text, error) {
 	if source.IsList() {
 		return source.ResourceList(out.decision.Sorted, out.decision.Changes, out.Findings.results())
 	}
@@ -107,7 +107,7 @@ func (f Function) print(out Output, source yamledit.Input) (yamledit.Text, error
 	if f.Marks {
 		layers = layersOf(out.metas, out.decision)
 	}
-	return yamledit.Join(documents, layers), nil
+	return edit.Join(documents, layers), nil
 }
 
 // Decide is Run for the resources of a ResourceList that is parsed already: it places,
@@ -140,7 +140,7 @@ func (f Function) planner(config []byte) (Planner, Findings) {
 
 // configMeta returns the metadata of the functionConfig.
 func configMeta(config []byte) object.Meta {
-	parsed, err := yamledit.ReadTree(config)
+	parsed, err := edit.ReadTree(config)
 	if err != nil || len(parsed.Metas()) != 1 {
 		return object.Meta{}
 	}

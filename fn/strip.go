@@ -1,14 +1,14 @@
 package fn
 
 import (
-	"github.com/ordapply/ordapply/internal/annotations"
-	"github.com/ordapply/ordapply/internal/yamledit"
+	"github.com/ordapply/ordapply/internal/author/edit"
+	"github.com/ordapply/ordapply/internal/author/keys"
 )
 
 // Strip removes every stamp, of any order, and the annotations that emit wrote.
 // It keeps the order of resources. It fails on input that cannot be parsed.
 func Strip(in []byte) Output {
-	source, err := yamledit.Read(in)
+	source, err := edit.Read(in)
 	if err != nil {
 		return failed(err)
 	}
@@ -18,7 +18,7 @@ func Strip(in []byte) Output {
 	}
 	out := Output{metas: metas, decision: Decision{Sorted: unsorted(source), Changes: make([]Change, len(metas))}}
 	for i, m := range metas {
-		out.decision.Changes[i].Remove = annotations.Written(m)
+		out.decision.Changes[i].Remove = keys.Written(m)
 	}
 	return Function{}.write(in, out, source)
 }

@@ -9,16 +9,16 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/ordapply/ordapply/internal/toolkeys"
-	"github.com/ordapply/ordapply/internal/yamledit"
-	"github.com/ordapply/ordapply/internal/yamlnode"
+	"github.com/ordapply/ordapply/internal/author/edit"
+	"github.com/ordapply/ordapply/internal/plan/stamp"
+	"github.com/ordapply/ordapply/internal/text/tree"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/sortorder"
 )
 
 // runPass runs one of the two passes.
 func (d Planner) runPass(in []byte) Output {
-	t, err := yamledit.ReadTree(in)
+	t, err := edit.ReadTree(in)
 	if err != nil {
 		return failed(err)
 	}
@@ -45,10 +45,10 @@ func (d Planner) runPass(in []byte) Output {
 }
 
 // pack sorts and stamps the resources and puts them into one carrier.
-func (d Planner) pack(t *yamledit.Tree) ([]*yaml.Node, Findings, error) {
+func (d Planner) pack(t *edit.Tree) ([]*yaml.Node, Findings, error) {
 	metas := t.Metas()
 	for _, m := range metas {
-		if m.Annotations[toolkeys.KustomizeID] == "" && !isCarrier(m) {
+		if m.Annotations[stamp.KustomizeID] == "" && !isCarrier(m) {
 			return nil, nil, fmt.Errorf("carry: pack is for kustomize build, but %s does not come from it: use the order without carry", m.ID)
 		}
 	}
@@ -61,37 +61,37 @@ func (d Planner) pack(t *yamledit.Tree) ([]*yaml.Node, Findings, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	payload := string(yamledit.Join(documents, nil).Joined())
+	payload := string(edit.Join(documents, nil).Joined())
 	carrier := newObject(carrierKind)
-	yamlnode.SetField(carrier, "checksum", yamlnode.Plain(checksum(payload)))
-	yamlnode.SetField(carrier, "payload", yamlnode.Plain(payload))
-	yamlnode.SetField(yamlnode.EnsureMap(carrier, "metadata", yamlnode.SetField), "name", yamlnode.Plain(carrierName(d.Order.Name)))
+	tree.SetField(carrier, "checksum", tree.Plain(checksum(payload)))
+	tree.SetField(carrier, "payload", tree.Plain(payload))
+	tree.SetField(tree.EnsureMap(carrier, "metadata", tree.SetField), "name", tree.Plain(carrierName(d.Order.Name)))
 	return []*yaml.Node{carrier}, decision.Findings, nil
 }
 
 // newObject returns an object of a kind of ours.
 func newObject(kind string) *yaml.Node {
 	object := &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}
-	yamlnode.SetField(object, "apiVersion", yamlnode.Plain(sortorder.APIVersion))
-	yamlnode.SetField(object, "kind", yamlnode.Plain(kind))
+	tree.SetField(object, "apiVersion", tree.Plain(sortorder.APIVersion))
+	tree.SetField(object, "kind", tree.Plain(kind))
 	return object
 }
 
 func checksum(payload string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(payload))) }
 
 // unpack extracts the resources in the order in which they were packed.
-func (d Planner) unpack(t *yamledit.Tree) ([]*yaml.Node, Findings, error) {
+func (d Planner) unpack(t *edit.Tree) ([]*yaml.Node, Findings, error) {
 	carrier, err := d.findCarrier(t)
 	if err != nil {
 		return nil, nil, err
 	}
 	body := t.Body(carrier)
-	payload, _ := yamlnode.TextOf(body, "payload")
-	sum, _ := yamlnode.TextOf(body, "checksum")
+	payload, _ := tree.TextOf(body, "payload")
+	sum, _ := tree.TextOf(body, "checksum")
 	if sum != checksum(payload) || !isUnmodified(t.Metas()[carrier], body, d.Order.Of) {
 		return nil, nil, fmt.Errorf("a transformer ran between the two passes of order %s, and its changes would be lost: %s", d.Order.Of, twoPassAdvice)
 	}
-	documents, err := yamlnode.ParseAll([]byte(payload))
+	documents, err := tree.ParseAll([]byte(payload))
 	if err != nil {
 		return nil, nil, fmt.Errorf("unpack: %w", err)
 	}
@@ -103,7 +103,7 @@ func (d Planner) unpack(t *yamledit.Tree) ([]*yaml.Node, Findings, error) {
 }
 
 // findCarrier returns the index of the carrier, which must be the only item.
-func (d Planner) findCarrier(t *yamledit.Tree) (int, error) {
+func (d Planner) findCarrier(t *edit.Tree) (int, error) {
 	metas := t.Metas()
 	var carriers, others []int
 	for i, m := range metas {
@@ -157,30 +157,30 @@ func TwoPasses(config []byte) ([]byte, error) {
 	if order.Carry != sortorder.NoPass {
 		return nil, errors.New("it is already one of two passes")
 	}
-	documents, err := yamlnode.ParseAll(config)
+	documents, err := tree.ParseAll(config)
 	if err != nil {
 		return nil, err
 	}
 	first := documents[0].Content[0]
-	annotations, err := yamlnode.TextMap(yamlnode.Field(first, "metadata"), "annotations")
+	annotations, err := tree.TextMap(tree.Field(first, "metadata"), "annotations")
 	if err != nil || annotations[functionAnnotation] == "" {
 		return nil, fmt.Errorf("it has no annotation %s, by which kustomize finds the function: add it, both passes need it", functionAnnotation)
 	}
 	second := newObject(sortorder.Kind)
-	metadata := yamlnode.EnsureMap(second, "metadata", yamlnode.SetField)
-	yamlnode.SetField(metadata, "name", yamlnode.Plain(order.Name+"-unpack"))
-	yamlnode.SetField(yamlnode.EnsureMap(metadata, "annotations", yamlnode.SetField), functionAnnotation, yamlnode.Plain(annotations[functionAnnotation]))
-	yamlnode.SetField(second, "carry", yamlnode.Plain(string(sortorder.Unpack)))
-	yamlnode.SetField(second, "of", yamlnode.Plain(order.Name))
-	yamlnode.SetField(first, "carry", yamlnode.Plain(string(sortorder.Pack)))
-	if yamlnode.Field(first, "apiVersion") == nil { // Parse accepts it without, kustomize does not
-		yamlnode.SetField(first, "apiVersion", yamlnode.Plain(sortorder.APIVersion))
+	metadata := tree.EnsureMap(second, "metadata", tree.SetField)
+	tree.SetField(metadata, "name", tree.Plain(order.Name+"-unpack"))
+	tree.SetField(tree.EnsureMap(metadata, "annotations", tree.SetField), functionAnnotation, tree.Plain(annotations[functionAnnotation]))
+	tree.SetField(second, "carry", tree.Plain(string(sortorder.Unpack)))
+	tree.SetField(second, "of", tree.Plain(order.Name))
+	tree.SetField(first, "carry", tree.Plain(string(sortorder.Pack)))
+	if tree.Field(first, "apiVersion") == nil { // Parse accepts it without, kustomize does not
+		tree.SetField(first, "apiVersion", tree.Plain(sortorder.APIVersion))
 	}
-	pack, err := yamlnode.Encode(documents[0])
+	pack, err := tree.Encode(documents[0])
 	if err != nil {
 		return nil, err
 	}
-	unpack, err := yamlnode.Encode(second)
+	unpack, err := tree.Encode(second)
 	return slices.Concat(pack, []byte("---\n"), unpack), err
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/fn"
-	"github.com/ordapply/ordapply/internal/yamledit"
+	"github.com/ordapply/ordapply/internal/author/edit"
 )
 
 // TestCorporaVerbatim checks all invariants on real streams. All except the
@@ -25,10 +25,10 @@ func TestCorporaVerbatim(t *testing.T) {
 			list := []byte(wrapped(string(fn.Function{Order: testOrder(t)}.Run(stream).Stream())))
 			requireInvariants(t, stream)
 			requireInvariants(t, list)
-			_, fast := yamledit.PlainItems(stream)
+			_, fast := edit.PlainItems(stream)
 			_, isSlow := slow[name[:len(name)-len(".yaml")]]
 			require.Equal(t, isSlow, !fast)
-			_, fast = yamledit.PlainItems(list)
+			_, fast = edit.PlainItems(list)
 			require.True(t, fast)
 		})
 	}

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/internal/celcondition"
+	"github.com/ordapply/ordapply/internal/judge/condition"
 )
 
 // Annotations by which an object defines its own readiness.
@@ -49,7 +49,7 @@ func CheckCondition(source string) error {
 	if source == "" {
 		return nil
 	}
-	_, err := celcondition.Compile(source)
+	_, err := condition.Compile(source)
 	return err
 }
 
@@ -107,12 +107,12 @@ func (a *Assessor) byAnnotation(obj *unstructured.Unstructured) (Assessment, boo
 
 // expression returns the compiled condition of an annotation, from a cache; nil
 // if source is empty.
-func (a *Assessor) expression(source string) (*celcondition.Condition, error) {
+func (a *Assessor) expression(source string) (*condition.Condition, error) {
 	if source == "" {
 		return nil, nil
 	}
-	compile, _ := a.expressions.LoadOrStore(source, sync.OnceValues(func() (*celcondition.Condition, error) {
-		return celcondition.Compile(source)
+	compile, _ := a.expressions.LoadOrStore(source, sync.OnceValues(func() (*condition.Condition, error) {
+		return condition.Compile(source)
 	}))
-	return compile.(func() (*celcondition.Condition, error))()
+	return compile.(func() (*condition.Condition, error))()
 }

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/internal/limits"
-	"github.com/ordapply/ordapply/internal/yamltext"
+	"github.com/ordapply/ordapply/internal/text/tree"
 
 	lua "github.com/yuin/gopher-lua"
 )
@@ -123,7 +123,7 @@ type argoScript struct {
 // kind takes precedence over the combined key.
 func argoScripts(data map[string]string) (map[string]argoScript, error) {
 	scripts := map[string]argoScript{}
-	if err := yamltext.Unmarshal([]byte(data[argoAll]), &scripts); err != nil {
+	if err := tree.Unmarshal([]byte(data[argoAll]), &scripts); err != nil {
 		return nil, fmt.Errorf("argocd-cm: %s: %w", argoAll, err)
 	}
 	for key, value := range data {

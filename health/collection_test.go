@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ordapply/ordapply/internal/statusreader"
+	"github.com/ordapply/ordapply/internal/judge/status"
 )
 
 // TestCollection measures verdicts on a collection of real statuses, Healthy
@@ -60,7 +60,7 @@ func TestDocumentedGeneric(t *testing.T) {
 			expected := map[string]string{"ready": "Healthy", "assumed": "Healthy"}[section.Name]
 			for line := range strings.Lines(string(section.Data)) {
 				obj := documentedObject(t, line)
-				if statusreader.IsEmpty(obj.Object["status"]) {
+				if status.IsEmpty(obj.Object["status"]) {
 					continue // only a rule, or time, can decide these
 				}
 				a := afterGrace(genericReading)(obj)

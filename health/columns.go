@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/internal/jsonpath"
-	"github.com/ordapply/ordapply/internal/statusreader"
+	"github.com/ordapply/ordapply/internal/judge/condition"
+	"github.com/ordapply/ordapply/internal/judge/status"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -116,14 +116,14 @@ func (c Column) isState() bool {
 }
 
 // stateColumns returns the columns that show the state of an object, with their values.
-func stateColumns(obj *unstructured.Unstructured, columns []Column) []statusreader.Column {
-	var found []statusreader.Column
+func stateColumns(obj *unstructured.Unstructured, columns []Column) []status.Column {
+	var found []status.Column
 	for _, c := range columns {
 		if !c.isState() {
 			continue
 		}
-		if path, err := jsonpath.Parse(c.Path); err == nil { // kubectl would not show it either
-			found = append(found, statusreader.Column{Name: c.Name, Path: c.Path, Values: path.Find(obj.Object)})
+		if path, err := condition.ParsePath(c.Path); err == nil { // kubectl would not show it either
+			found = append(found, status.Column{Name: c.Name, Path: c.Path, Values: path.Find(obj.Object)})
 		}
 	}
 	return found

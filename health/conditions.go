@@ -3,7 +3,7 @@ package health
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/internal/celcondition"
+	"github.com/ordapply/ordapply/internal/judge/condition"
 )
 
 // Conditions are what an object is assessed by, for programs that evaluate it elsewhere:
@@ -57,7 +57,7 @@ func (rs *Rules) conditions(obj *unstructured.Unstructured) (Conditions, bool) {
 	for _, r := range rs.rules {
 		if r.isFor(obj.GroupVersionKind().GroupKind()) {
 			// A degraded or unknown object ends a wait as a failed one does.
-			failed := celcondition.AnyOf(r.FailedWhen, r.DegradedWhen, r.UnknownWhen)
+			failed := condition.AnyOf(r.FailedWhen, r.DegradedWhen, r.UnknownWhen)
 			return Conditions{Rule: "rule " + r.name, Ready: r.ReadyWhen, Failed: failed}, true
 		}
 	}

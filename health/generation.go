@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/internal/statusreader"
+	"github.com/ordapply/ordapply/internal/judge/status"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -13,18 +13,18 @@ import (
 // generation of the spec. Rules that read what is left out would otherwise take the state
 // of the spec before for that of the present one.
 type subject struct {
-	statusreader.Current
+	status.Current
 	stale *Assessment // of an object whose whole status is about an older generation; nil otherwise
 }
 
 // subjectOf returns an object for the rules.
 func subjectOf(obj *unstructured.Unstructured) subject {
-	s := subject{Current: statusreader.CurrentOf(obj)}
+	s := subject{Current: status.CurrentOf(obj)}
 	stale, isStale := isStaleStatus(obj)
 	switch {
 	case !isStale:
-	case statusreader.IsDefault(statusreader.Status(obj)): // no controller has written it
-		s.Object = statusreader.WithStatus(obj, nil)
+	case status.IsDefault(status.Status(obj)): // no controller has written it
+		s.Object = status.WithStatus(obj, nil)
 	default:
 		s.stale = &stale
 	}
@@ -53,7 +53,7 @@ func (s subject) by(rules func(*unstructured.Unstructured) (Assessment, bool)) (
 
 // isStaleStatus reports whether the controller has not observed the current spec.
 func isStaleStatus(obj *unstructured.Unstructured) (Assessment, bool) {
-	seen, ok := statusreader.ObservedGeneration(obj)
+	seen, ok := status.ObservedGeneration(obj)
 	if !ok || seen >= obj.GetGeneration() {
 		return Assessment{}, false
 	}
@@ -70,9 +70,9 @@ func isStaleStatus(obj *unstructured.Unstructured) (Assessment, bool) {
 // spec: its status has no observedGeneration, and the verdict does not follow from those of
 // its conditions that have one.
 func (a *Assessor) withoutGeneration(obj *unstructured.Unstructured, given Assessment) bool {
-	if _, dated := statusreader.ObservedGeneration(obj); dated || object.IsNative(obj.GroupVersionKind().Group) {
+	if _, dated := status.ObservedGeneration(obj); dated || object.IsNative(obj.GroupVersionKind().Group) {
 		return false
 	}
-	dated, ok := statusreader.DatedOf(obj)
+	dated, ok := status.DatedOf(obj)
 	return !ok || given.Verdict != Progressing && a.firstRule(dated).Verdict != given.Verdict
 }

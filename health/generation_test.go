@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ordapply/ordapply/internal/statusreader"
+	"github.com/ordapply/ordapply/internal/judge/status"
 )
 
 // No status that is older than the spec makes an object ready, whatever kind of rule reads
@@ -26,7 +26,7 @@ func TestStaleStatusesAreNeverReady(t *testing.T) {
 	stale := 0
 	for _, s := range collection(t) {
 		newest, dated := newestGeneration(s.obj.Object["status"])
-		bare := Assess(statusreader.WithStatus(s.obj, nil))
+		bare := Assess(status.WithStatus(s.obj, nil))
 		if s.expected != "Healthy" || !dated || bare.Verdict == Ready { // ready without a status
 			continue
 		}
@@ -55,7 +55,7 @@ func newestGeneration(value any) (newest int64, found bool) {
 	switch value := value.(type) {
 	case map[string]any:
 		for key, field := range value {
-			n, ok := statusreader.Integer(field)
+			n, ok := status.Integer(field)
 			if key != "observedGeneration" || !ok {
 				n, ok = newestGeneration(field)
 			}

@@ -1,9 +1,8 @@
 package health
 
 import (
+	judgestatus "github.com/ordapply/ordapply/internal/judge/status"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/ordapply/ordapply/internal/statusreader"
 )
 
 // generic reads a status of an unknown kind by the words and numbers that controllers
@@ -19,13 +18,13 @@ func fromStatus(obj *unstructured.Unstructured, s subject, columns []Column) (As
 	if word, ok := obj.Object["status"].(string); ok { // some CRDs have a string as status
 		status, isMap = map[string]any{"state": word}, true
 	}
-	if !isMap || statusreader.IsEmpty(status) {
+	if !isMap || judgestatus.IsEmpty(status) {
 		return noStatus(obj), true
 	}
 	if a, stale := isStaleStatus(obj); stale {
 		return a, true
 	}
-	signals := statusreader.Read(obj, status, stateColumns(s.Object, columns))
+	signals := judgestatus.Read(obj, status, stateColumns(s.Object, columns))
 	if reason, ok := signals.SuspendedAsRequested(obj); ok {
 		return Assessment{Verdict: Ready, Health: GradeSuspended, Reason: reason, Rule: "generic"}, true
 	}
@@ -39,7 +38,7 @@ func fromStatus(obj *unstructured.Unstructured, s subject, columns []Column) (As
 // describeUnhealthy describes what a status reports as wrong or unfinished, with its
 // grade; "" if nothing.
 func describeUnhealthy(obj *unstructured.Unstructured) (string, Grade) {
-	if s, ok := statusreader.Read(obj, statusreader.Status(obj), nil).Unhealthy(); ok {
+	if s, ok := judgestatus.Read(obj, judgestatus.Status(obj), nil).Unhealthy(); ok {
 		return s.Text, gradeOf(s)
 	}
 	return "", GradeUnset
@@ -51,7 +50,7 @@ const withoutStatus = "no status"
 // noStatus is the assessment of an object without a status. Kinds that run on a
 // schedule have none before the first run.
 func noStatus(obj *unstructured.Unstructured) Assessment {
-	if statusreader.IsSchedule(obj.GetKind()) {
+	if judgestatus.IsSchedule(obj.GetKind()) {
 		return Assessment{Verdict: Ready, Reason: "its schedule is not due yet", Rule: "generic"}
 	}
 	return Assessment{Verdict: Progressing, Reason: "it has no status yet", Rule: withoutStatus, NoStatus: true}

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/internal/jsonpath"
+	"github.com/ordapply/ordapply/internal/judge/condition"
 )
 
 // helmReadiness holds the conditions of Helm's HIP-0025: any success condition
@@ -22,7 +22,7 @@ type helmReadiness struct {
 // to the status, an operator, and the rest of the text as the value.
 type helmCondition struct {
 	source string
-	jsonpath.Comparison
+	condition.Comparison
 }
 
 func parseHelm(success, failure string) (helmReadiness, error) {
@@ -72,11 +72,11 @@ func parseHelmConditions(text string) ([]helmCondition, error) {
 
 func parseHelmCondition(source string) (helmCondition, error) {
 	c := helmCondition{source: strings.TrimSpace(source)}
-	path, rest, ok := jsonpath.CutBraced(braced(c.source))
+	path, rest, ok := condition.CutBraced(braced(c.source))
 	if !ok {
 		return c, fmt.Errorf(`%q: write a condition as {.path} == value or path==value`, source)
 	}
-	operator, value := jsonpath.CutOperator(strings.TrimSpace(rest))
+	operator, value := condition.CutOperator(strings.TrimSpace(rest))
 	if operator == "" {
 		return c, fmt.Errorf("%q: write one of == != < <= > >= after the path", source)
 	}
@@ -84,13 +84,13 @@ func parseHelmCondition(source string) (helmCondition, error) {
 	if value == "" {
 		return c, fmt.Errorf(`%q: write a value after %s; "" is the empty one`, source, operator)
 	}
-	c.Operator, c.Value = operator, jsonpath.Unquote(value)
+	c.Operator, c.Value = operator, condition.Unquote(value)
 	path = strings.TrimPrefix(strings.TrimSpace(path), "$") // the status itself, in other dialects
 	if !strings.HasPrefix(path, ".") && !strings.HasPrefix(path, "[") {
 		return c, fmt.Errorf("%q: the path must begin with . or [", source)
 	}
 	var err error
-	if c.Path, err = jsonpath.Parse(scopeToStatus(path)); err != nil {
+	if c.Path, err = condition.ParsePath(scopeToStatus(path)); err != nil {
 		return c, fmt.Errorf("%q: %w", source, err)
 	}
 	return c, nil

@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/internal/statusreader"
+	"github.com/ordapply/ordapply/internal/judge/status"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -70,7 +70,7 @@ func job(obj *unstructured.Unstructured) Assessment {
 // pod replaces kstatus for Pods: kstatus returns Current for a failed Pod and
 // uses the clock for one that cannot be scheduled.
 func pod(obj *unstructured.Unstructured) Assessment {
-	status := statusreader.Status(obj)
+	status := status.Status(obj)
 	phase, _ := status["phase"].(string)
 	a := Assessment{Verdict: Progressing, Reason: "Pod is in the " + phase + " phase", Rule: "pod"}
 	switch {
@@ -226,9 +226,9 @@ func statefulSet(obj *unstructured.Unstructured) Assessment {
 func lacksReplicas(obj *unstructured.Unstructured, rule string) (Assessment, bool) {
 	want := int64(1)
 	if spec, _ := obj.Object["spec"].(map[string]any); spec["replicas"] != nil {
-		want, _ = statusreader.Integer(spec["replicas"])
+		want, _ = status.Integer(spec["replicas"])
 	}
-	got, _ := statusreader.Integer(statusreader.Status(obj)["readyReplicas"])
+	got, _ := status.Integer(status.Status(obj)["readyReplicas"])
 	return Assessment{Verdict: Progressing, Reason: fmt.Sprintf("readyReplicas: %d of %d", got, want), Rule: rule}, got < want
 }
 
@@ -245,14 +245,14 @@ func replicationController(obj *unstructured.Unstructured) Assessment {
 
 // isTrue reports whether a condition has status True.
 func isTrue(obj *unstructured.Unstructured, name string) bool {
-	return statusreader.Condition(statusreader.Status(obj), name)["status"] == "True"
+	return status.Condition(status.Status(obj), name)["status"] == "True"
 }
 
 // conditionText returns the reason and message of the first of the named
 // conditions that has a message.
 func conditionText(obj *unstructured.Unstructured, names ...string) string {
 	for _, name := range names {
-		c := statusreader.Condition(statusreader.Status(obj), name)
+		c := status.Condition(status.Status(obj), name)
 		if message, _ := c["message"].(string); message != "" {
 			return fmt.Sprintf("%v: %s", c["reason"], message)
 		}

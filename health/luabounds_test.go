@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/health"
-	"github.com/ordapply/ordapply/internal/test/smallmemory"
+	"github.com/ordapply/ordapply/test/smallmemory"
 )
 
 // luaAssess assesses an object with data.l, a text of 1 MiB, and data.s, one of 300 bytes,

@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ordapply/ordapply/internal/celcondition"
-	"github.com/ordapply/ordapply/internal/statusreader"
-	"github.com/ordapply/ordapply/internal/yamltext"
+	"github.com/ordapply/ordapply/internal/judge/condition"
+	"github.com/ordapply/ordapply/internal/judge/status"
+	"github.com/ordapply/ordapply/internal/text/tree"
 )
 
 const (
@@ -105,12 +105,12 @@ func (rs *Rules) Then(others ...*Rules) *Rules {
 
 func readRules(data []byte) (*Rules, error) {
 	var is metav1.TypeMeta
-	if err := yamltext.Unmarshal(data, &is); err == nil && (is.APIVersion != rulesAPIVersion || is.Kind != rulesKind) {
+	if err := tree.Unmarshal(data, &is); err == nil && (is.APIVersion != rulesAPIVersion || is.Kind != rulesKind) {
 		return nil, fmt.Errorf("it is not a rules file: its kind is %s and its apiVersion %s; set apiVersion: %s and kind: %s",
 			cmp.Or(is.Kind, "empty"), cmp.Or(is.APIVersion, "empty"), rulesAPIVersion, rulesKind)
 	}
 	var file rulesFile
-	body, err := yamltext.ToJSON(data)
+	body, err := tree.ToJSON(data)
 	if err == nil {
 		err = yaml.UnmarshalStrict(body, &file)
 	}
@@ -167,7 +167,7 @@ func (r *rule) compile() (conditions, error) {
 		if field.source == "" {
 			continue
 		}
-		condition, err := celcondition.Compile(field.source)
+		condition, err := condition.Compile(field.source)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s.%s: %w", r.place, field.field, err))
 		}
@@ -214,7 +214,7 @@ func (rs *Rules) assess(obj *unstructured.Unstructured) (Assessment, bool) {
 			return invalidRule("rule "+r.name, err), true
 		}
 		a, ok := p.assess(obj)
-		switch optional := a.Verdict == Progressing && r.isWild() && statusreader.IsEmpty(obj.Object["status"]); {
+		switch optional := a.Verdict == Progressing && r.isWild() && status.IsEmpty(obj.Object["status"]); {
 		case ok && !optional:
 			return a, true
 		case ok && waits.Rule == "":

@@ -1,14 +1,14 @@
 package health
 
 import (
-	"github.com/ordapply/ordapply/internal/statusreader"
+	"github.com/ordapply/ordapply/internal/judge/status"
 )
 
 // fromSignal returns the assessment for a signal of a status.
-func fromSignal(s statusreader.Signal) Assessment {
+func fromSignal(s status.Signal) Assessment {
 	verdict := Progressing
 	switch {
-	case s.Means == statusreader.MeaningGood:
+	case s.Means == status.MeaningGood:
 		verdict = Ready
 	case s.Fails():
 		verdict = Failed
@@ -17,13 +17,13 @@ func fromSignal(s statusreader.Signal) Assessment {
 }
 
 // gradeOf returns the grade for a signal.
-func gradeOf(s statusreader.Signal) Grade {
+func gradeOf(s status.Signal) Grade {
 	switch {
-	case s.Means == statusreader.MeaningPaused:
+	case s.Means == status.MeaningPaused:
 		return GradeSuspended
 	case s.Fails() && !s.Degraded:
 		return GradeFailed
-	case s.Means == statusreader.MeaningTrouble, s.Means == statusreader.MeaningFailed:
+	case s.Means == status.MeaningTrouble, s.Means == status.MeaningFailed:
 		return GradeDegraded
 	}
 	return GradeUnset

@@ -3,16 +3,16 @@ package health
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/internal/statusreader"
+	"github.com/ordapply/ordapply/internal/judge/status"
 )
 
 // markSuspended marks an object that is not ready and whose spec suspends or pauses it:
 // its status may refer to an older spec, or remain incomplete, indefinitely.
 func markSuspended(obj *unstructured.Unstructured, given Assessment) Assessment {
-	if given.Verdict == Ready && statusreader.IsPaused(obj) { // ready, and remains so
+	if given.Verdict == Ready && status.IsPaused(obj) { // ready, and remains so
 		given.Health = GradeSuspended
 	}
-	if key := statusreader.SuspendField(obj); key != "" && given.Verdict == Progressing {
+	if key := status.SuspendField(obj); key != "" && given.Verdict == Progressing {
 		given.SuspendedBySpec = true
 		if given.Grade() == GradeProgressing {
 			given.Health = GradeSuspended
@@ -25,5 +25,5 @@ func markSuspended(obj *unstructured.Unstructured, given Assessment) Assessment 
 // SuspendedByManifest reports whether a manifest suspends or pauses its object, by
 // spec.suspend, suspended, pause or paused; nil does not.
 func SuspendedByManifest(manifest *unstructured.Unstructured) bool {
-	return manifest != nil && statusreader.SuspendField(manifest) != ""
+	return manifest != nil && status.SuspendField(manifest) != ""
 }

@@ -3,7 +3,7 @@ package health
 import (
 	"strings"
 
-	"github.com/ordapply/ordapply/internal/celcondition"
+	"github.com/ordapply/ordapply/internal/judge/condition"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -14,7 +14,7 @@ type conditions []when
 
 // when is a condition and what holds of an object that meets it.
 type when struct {
-	*celcondition.Condition
+	*condition.Condition
 	field, rule string
 	verdict     Verdict
 	grade       Grade

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/kube/fault"
 )
 
 // The contents of a Namespace, or the objects with a label, are known only
@@ -74,7 +74,7 @@ func (c DiscoveryCheck) checkUnreadable(ctx context.Context) error {
 		// Namespace; it is not an error to retry.
 		_ = c.Cluster.Refresh(ctx, gv)
 		if err := c.Cluster.Unreadable(gv); err != nil {
-			return errors.New("the objects of " + gv.String() + ", which an APIService registers, cannot be listed: " + kubeerr.WithoutURL(err).Error())
+			return errors.New("the objects of " + gv.String() + ", which an APIService registers, cannot be listed: " + fault.WithoutURL(err).Error())
 		}
 	}
 	return nil

@@ -26,7 +26,7 @@ import (
 
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/activity"
-	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -217,7 +217,7 @@ func (k *Kubernetes) Refresh(ctx context.Context, versions ...schema.GroupVersio
 		}
 		list := &metav1.APIResourceList{}
 		err := k.discovery.RESTClient().Get().AbsPath("/apis", gv.Group, gv.Version).Do(ctx).Into(list)
-		if err != nil && kubeerr.IsNotServed(err) {
+		if err != nil && fault.IsNotServed(err) {
 			k.recordDiscovery(gv, nil)
 			continue
 		}
@@ -244,7 +244,7 @@ func (k *Kubernetes) recordDiscovery(gv schema.GroupVersion, err error) {
 func (k *Kubernetes) refreshGroup(ctx context.Context, name string) error {
 	group := &metav1.APIGroup{}
 	if err := k.discovery.RESTClient().Get().AbsPath("/apis", name).Do(ctx).Into(group); err != nil {
-		if kubeerr.IsNotServed(err) {
+		if fault.IsNotServed(err) {
 			return nil
 		}
 		return fmt.Errorf("read discovery of group %s: %w", name, err)

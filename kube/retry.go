@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/kube/fault"
 )
 
 // maxAttempts bounds the attempts of a request whose failure may be transient.
@@ -25,8 +25,8 @@ func WithRetry[T any](ctx context.Context, what string, request func() (T, error
 		if err == nil || n == maxAttempts || !mayRetry(err) {
 			return answer, err
 		}
-		pause := max(kubeerr.Backoff(ctx, n), kubeerr.RetryAfter(err))
-		ReportRetry(ctx, Retry{Of: what, Attempt: n, Pause: pause, Cause: kubeerr.TimeoutInWords(err)})
+		pause := max(fault.Backoff(ctx, n), fault.RetryAfter(err))
+		ReportRetry(ctx, Retry{Of: what, Attempt: n, Pause: pause, Cause: fault.TimeoutInWords(err)})
 		select {
 		case <-ctx.Done():
 			return answer, ctx.Err()
@@ -38,7 +38,7 @@ func WithRetry[T any](ctx context.Context, what string, request func() (T, error
 // mayRetry reports whether a request failed on its way or because the
 // server was busy, as opposed to being answered.
 func mayRetry(err error) bool {
-	return kubeerr.RetryBudget(err) > 0 && !kubeerr.IsWebhookUnreachable(err) && kubeerr.MissingServiceAccount(err) == "" && !kubeerr.IsNotServed(err)
+	return fault.RetryBudget(err) > 0 && !fault.IsWebhookUnreachable(err) && fault.MissingServiceAccount(err) == "" && !fault.IsNotServed(err)
 }
 
 // RetryingReads is a cluster whose Get and List are retried, as WithRetry does. A run

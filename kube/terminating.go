@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/internal/statusreader"
+	"github.com/ordapply/ordapply/internal/judge/status"
 )
 
 // DeletionBlockers returns what blocks the deletion of a terminating object: its
@@ -17,7 +17,7 @@ func DeletionBlockers(live *unstructured.Unstructured) string {
 	if names := live.GetFinalizers(); len(names) > 0 {
 		blockers = append(blockers, "finalizers "+strings.Join(names, ", "))
 	}
-	for _, condition := range statusreader.Conditions(statusreader.Status(live)) {
+	for _, condition := range status.Conditions(status.Status(live)) {
 		if name := fmt.Sprint(condition["type"]); condition["status"] == "True" && strings.HasPrefix(name, "Namespace") {
 			blockers = append(blockers, fmt.Sprintf("%s: %v", name, condition["message"]))
 		}

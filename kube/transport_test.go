@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/rest"
 
-	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/kube/fault"
 )
 
 // unresponsive answers nothing: a request ends with its context.
@@ -33,8 +33,8 @@ func TestAServerThatDoesNotAnswerIsGivenUp(t *testing.T) {
 		require.NoError(t, err)
 		_, err = (&http.Client{Transport: attemptTransport{unresponsive{}, &fences{}}}).Do(request)
 		require.Equal(t, responseTimeout, time.Since(began))
-		require.True(t, kubeerr.IsConnectionError(err))
-		require.ErrorContains(t, kubeerr.Unreachable(err), "the API server could not be reached: no answer for 1m15s; check that it is up")
+		require.True(t, fault.IsConnectionError(err))
+		require.ErrorContains(t, fault.Unreachable(err), "the API server could not be reached: no answer for 1m15s; check that it is up")
 	})
 }
 

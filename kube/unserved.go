@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/internal/kubeerr"
-	"github.com/ordapply/ordapply/internal/statusreader"
+	"github.com/ordapply/ordapply/internal/judge/status"
+	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -63,11 +63,11 @@ func ReadServed(ctx context.Context, cluster Reads, gk schema.GroupKind, read fu
 			continue
 		}
 		unserved, unknown := errors.AsType[*UnservedError](err)
-		pause := kubeerr.Backoff(ctx, n)
+		pause := fault.Backoff(ctx, n)
 		if !unknown || !unserved.transient || time.Since(began)+pause > discoveryPropagation {
 			return err
 		}
-		ReportRetry(ctx, Retry{Of: "find out whether the API server serves " + gk.String(), Attempt: n, Pause: pause, Cause: kubeerr.TimeoutInWords(unserved.Why)})
+		ReportRetry(ctx, Retry{Of: "find out whether the API server serves " + gk.String(), Attempt: n, Pause: pause, Cause: fault.TimeoutInWords(unserved.Why)})
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -88,8 +88,8 @@ func readAnyVersion(cluster Reads, gk schema.GroupKind, versions []string, read 
 			continue
 		}
 		switch err := read(gvk, kind); {
-		case kubeerr.IsNotServed(err):
-		case !kubeerr.IsConversionFailure(err):
+		case fault.IsNotServed(err):
+		case !fault.IsConversionFailure(err):
 			return true, err
 		case unconverted == nil:
 			unconverted = err
@@ -102,7 +102,7 @@ func readAnyVersion(cluster Reads, gk schema.GroupKind, versions []string, read 
 // moment ago cannot have objects, and otherwise an *UnservedError.
 func ConfirmGone(ctx context.Context, cluster Reads, gk schema.GroupKind) error {
 	if err := refreshGroupDiscovery(ctx, cluster, gk.Group); err != nil {
-		return &UnservedError{Kind: gk, Why: err, transient: kubeerr.RetryBudget(err) > 0}
+		return &UnservedError{Kind: gk, Why: err, transient: fault.RetryBudget(err) > 0}
 	}
 	if err := groupError(cluster, gk.Group); err != nil {
 		return &UnservedError{Kind: gk, Why: err}
@@ -175,7 +175,7 @@ func refreshGroupDiscovery(ctx context.Context, cluster Reads, group string) err
 func groupError(cluster Reads, group string) error {
 	for _, gv := range cluster.AllUnreadable() {
 		if err := cluster.Unreadable(gv); gv.Group == group && err != nil {
-			return fmt.Errorf("the backend of %s does not answer: %w; check its APIService (kubectl describe apiservice %s.%s)", gv, kubeerr.WithoutURL(err), gv.Version, gv.Group)
+			return fmt.Errorf("the backend of %s does not answer: %w; check its APIService (kubectl describe apiservice %s.%s)", gv, fault.WithoutURL(err), gv.Version, gv.Group)
 		}
 	}
 	return nil
@@ -208,11 +208,11 @@ func checkUndefined(ctx context.Context, cluster Reads, gk schema.GroupKind) err
 // read.
 func definitionReadError(gk schema.GroupKind, kind Kind, err error) error {
 	what := kind.Resource.GroupResource().String()
-	why := fmt.Errorf("%s cannot be read: %w", what, kubeerr.WithoutURL(err))
+	why := fmt.Errorf("%s cannot be read: %w", what, fault.WithoutURL(err))
 	if apierrors.IsForbidden(err) {
 		why = fmt.Errorf("%w; grant get and list on %s to the account in your kubeconfig, or use an account that has them", why, what)
 	}
-	return &UnservedError{Kind: gk, Why: why, transient: kubeerr.RetryBudget(err) > 0}
+	return &UnservedError{Kind: gk, Why: why, transient: fault.RetryBudget(err) > 0}
 }
 
 // definesKind reports whether a live CustomResourceDefinition defines a kind
@@ -228,7 +228,7 @@ func definesKind(crd *unstructured.Unstructured, kind string) bool {
 func unservedBy(ctx context.Context, cluster Reads, gk schema.GroupKind, crd *unstructured.Unstructured) error {
 	unserved := &UnservedError{Kind: gk}
 	name := crd.GetName()
-	refused := statusreader.Condition(statusreader.Status(crd), "NamesAccepted")
+	refused := status.Condition(status.Status(crd), "NamesAccepted")
 	crd.SetGroupVersionKind(DefiningKinds()[0])
 	kinds := DefinedKinds(crd)
 	switch {
@@ -283,7 +283,7 @@ func DefinitionKind(resource string) Kind {
 // IsGone reports whether an error proves that an object does not exist: it
 // names the object. The bare 404 of a path that is not served, or of a proxy,
 // does not.
-func IsGone(err error) bool { return kubeerr.IsMissing(err) && !kubeerr.IsNotServed(err) }
+func IsGone(err error) bool { return fault.IsMissing(err) && !fault.IsNotServed(err) }
 
 // DefiningKinds returns the kinds whose objects define other kinds.
 func DefiningKinds() []schema.GroupVersionKind {
@@ -296,5 +296,5 @@ func DefiningKinds() []schema.GroupVersionKind {
 // WasServed reports whether the kind of a live CustomResourceDefinition was
 // ever served, so that it may have objects.
 func WasServed(crd *unstructured.Unstructured) bool {
-	return statusreader.Condition(statusreader.Status(crd), "Established")["status"] == "True"
+	return status.Condition(status.Status(crd), "Established")["status"] == "True"
 }

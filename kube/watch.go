@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/kube/fault"
 )
 
 // Watch implements Cluster with one LIST and one WATCH. client-go's reflector
@@ -27,7 +27,7 @@ func (k *Kubernetes) Watch(ctx context.Context, kind Kind, namespace string, que
 	tried := func(err error) {
 		if reached = err == nil; !reached && ctx.Err() == nil {
 			lost = true
-			ReportRetry(ctx, Retry{Of: DescribeRequest("watching", kind, namespace, ""), Cause: kubeerr.TimeoutInWords(err)})
+			ReportRetry(ctx, Retry{Of: DescribeRequest("watching", kind, namespace, ""), Cause: fault.TimeoutInWords(err)})
 			changed(WatchEvent{Disconnected: err})
 		}
 	}
@@ -39,7 +39,7 @@ func (k *Kubernetes) Watch(ctx context.Context, kind Kind, namespace string, que
 			stop()
 		case err != nil:
 			lost = true
-			ReportRetry(ctx, Retry{Of: DescribeRequest("watching", kind, namespace, ""), Cause: kubeerr.TimeoutInWords(err)})
+			ReportRetry(ctx, Retry{Of: DescribeRequest("watching", kind, namespace, ""), Cause: fault.TimeoutInWords(err)})
 			changed(WatchEvent{Disconnected: err})
 		case lost && reached:
 			lost = false

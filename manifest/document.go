@@ -11,8 +11,7 @@ import (
 
 	yamlv3 "go.yaml.in/yaml/v3"
 
-	"github.com/ordapply/ordapply/internal/jsonstream"
-	"github.com/ordapply/ordapply/internal/yamltext"
+	"github.com/ordapply/ordapply/internal/text/tree"
 )
 
 // document is a YAML document or JSON value with its position.
@@ -29,7 +28,7 @@ type document struct {
 // stream.
 func documents(stream io.Reader) iter.Seq2[document, error] {
 	return func(yield func(document, error) bool) {
-		lines := bufio.NewReaderSize(yamltext.NewReader(stream), 64<<10)
+		lines := bufio.NewReaderSize(tree.NewReader(stream), 64<<10)
 		c := cutter{yield: yield, number: 1}
 		var text []byte
 		first := 1          // line number of text
@@ -37,8 +36,8 @@ func documents(stream io.Reader) iter.Seq2[document, error] {
 		for line := 1; ; line++ {
 			next, err := lines.ReadBytes('\n')
 			if !hasContent {
-				next = yamltext.WithoutMark(next)
-				if yamltext.IsVersion(next) {
+				next = tree.WithoutMark(next)
+				if tree.IsVersion(next) {
 					next = []byte("\n") // keeps line numbers
 				}
 			}
@@ -72,7 +71,7 @@ type cutter struct {
 
 // cut returns false if the consumer stopped.
 func (c *cutter) cut(text []byte, line int) bool {
-	parts, trailing := jsonstream.Split(text)
+	parts, trailing := tree.SplitJSON(text)
 	for i, part := range parts {
 		if skip, ok := beforeContent(part); ok {
 			doc := document{text: part, number: c.number, line: line, first: line + skip}
@@ -103,7 +102,7 @@ func isMarker(line []byte) bool {
 // document's content; ok is false if there is no content.
 func beforeContent(text []byte) (lines int, ok bool) {
 	for line := range bytes.Lines(text) {
-		if line = bytes.TrimSpace(line); len(line) > 0 && (line[0] != '#' || jsonstream.OddBreaks(line)) {
+		if line = bytes.TrimSpace(line); len(line) > 0 && (line[0] != '#' || tree.OddBreaks(line)) {
 			return lines, true
 		}
 		lines++
@@ -147,7 +146,7 @@ func trailingTextError(err error) error {
 // line, as almost all documents are: it ends at a marker or with the text. Line
 // breaks that only YAML recognizes could hide a marker.
 func fillsLines(text []byte) bool {
-	if jsonstream.OddBreaks(text) {
+	if tree.OddBreaks(text) {
 		return false
 	}
 	skip, _ := beforeContent(text)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/internal/limits"
-	"github.com/ordapply/ordapply/internal/test/smallmemory"
+	"github.com/ordapply/ordapply/test/smallmemory"
 )
 
 const small = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ä}\n"

@@ -17,9 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/ordapply/ordapply/internal/kube/redact"
 	"github.com/ordapply/ordapply/internal/limits"
-	"github.com/ordapply/ordapply/internal/redact"
-	"github.com/ordapply/ordapply/internal/yamltext"
+	"github.com/ordapply/ordapply/internal/text/tree"
 )
 
 // Manifest is one object of a stream.
@@ -159,10 +159,10 @@ func decode(doc document) (decoded *unstructured.Unstructured, repeated int, err
 	if doc.fault != nil {
 		return nil, 0, doc.fault
 	}
-	if line := yamltext.Failure(doc.text); line != "" {
-		return nil, 0, yamltext.Failed(line)
+	if line := tree.Failure(doc.text); line != "" {
+		return nil, 0, tree.Failed(line)
 	}
-	body, repeated, err := yamltext.ToJSONCounting(doc.text)
+	body, repeated, err := tree.ToJSONCounting(doc.text)
 	if err == nil {
 		err = checkTrailing(doc.text)
 	}

@@ -1,6 +1,6 @@
 package ordering
 
-import "github.com/ordapply/ordapply/internal/graph"
+import "github.com/ordapply/ordapply/internal/plan/graph"
 
 // ahead finds the last wave that may open before a resource is ready: the one before the first
 // resource that waits for it to be ready, or for a layer that does.

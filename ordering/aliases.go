@@ -1,10 +1,10 @@
 package ordering
 
 import (
-	"github.com/ordapply/ordapply/internal/declared"
-	"github.com/ordapply/ordapply/internal/dependencies"
-	"github.com/ordapply/ordapply/internal/graph"
-	"github.com/ordapply/ordapply/internal/references"
+	"github.com/ordapply/ordapply/internal/plan/edges"
+
+	"github.com/ordapply/ordapply/internal/plan/graph"
+	"github.com/ordapply/ordapply/internal/plan/references"
 )
 
 // Gate is the state that a dependency must reach before its dependent is
@@ -50,21 +50,21 @@ type Resource = references.Resource
 type Condition = references.Condition
 
 // Options configure how a plan is built. The zero value is the documented default.
-type Options = declared.Options
+type Options = edges.Options
 
 // KindTimeout limits how long a resource of a kind may take to become ready.
-type KindTimeout = declared.KindTimeout
+type KindTimeout = edges.KindTimeout
 
 // OrderSource selects where the order of a stream comes from.
-type OrderSource = declared.OrderSource
+type OrderSource = edges.OrderSource
 
 // Values of OrderSource. What places no resource leaves only the edges and the prerequisites.
 const (
-	OrderSourceAuto   = declared.OrderSourceAuto   // stamps if any resource has them, else the only frame whose annotations are in the stream
-	OrderSourceStamps = declared.OrderSourceStamps // a SortOrder's annotations
-	OrderSourceArgoCD = declared.OrderSourceArgoCD // Argo CD's phases and waves
-	OrderSourceHelm   = declared.OrderSourceHelm   // groups of Helm's HIP-0025, and the order of charts
-	OrderSourceNone   = declared.OrderSourceNone   // no layers
+	OrderSourceAuto   = edges.OrderSourceAuto   // stamps if any resource has them, else the only frame whose annotations are in the stream
+	OrderSourceStamps = edges.OrderSourceStamps // a SortOrder's annotations
+	OrderSourceArgoCD = edges.OrderSourceArgoCD // Argo CD's phases and waves
+	OrderSourceHelm   = edges.OrderSourceHelm   // groups of Helm's HIP-0025, and the order of charts
+	OrderSourceNone   = edges.OrderSourceNone   // no layers
 )
 
 // WaitAnnotation overrides what later resources wait for: "none" or "applied"
@@ -73,48 +73,48 @@ const (
 const WaitAnnotation = "ordapply.dev/wait"
 
 // DependsOnAnnotation lists the resources that must be ready before the one that has it.
-const DependsOnAnnotation = declared.DependsOnAnnotation
+const DependsOnAnnotation = edges.DependsOnAnnotation
 
 // Chart holds what a Chart.yaml says about the order of its dependencies (HIP-0025).
-type Chart = declared.Chart
+type Chart = edges.Chart
 
 // Dependency is an entry of a Chart.yaml's dependencies.
-type Dependency = declared.Dependency
+type Dependency = edges.Dependency
 
 // Stack is a set of applications that others wait for as a whole (RFC-DEPLOY-0001).
-type Stack = declared.Stack
+type Stack = edges.Stack
 
 // App is an application of a stack: a set of resources of a stream.
-type App = declared.App
+type App = edges.App
 
 // Need is an edge to a resource, as seen by its dependent.
-type Need = declared.Need
+type Need = edges.Need
 
 // Barrier is an edge to a whole layer, as seen by a dependent: every resource of the layer
 // must have passed its gate. Its Layer is an index into Plan.Layers.
-type Barrier = declared.Barrier
+type Barrier = edges.Barrier
 
 // Skipped is a resource of the stream that is not part of an apply, such as a hook.
-type Skipped = declared.Skipped
+type Skipped = edges.Skipped
 
 // LayerKind says where a layer comes from.
-type LayerKind = declared.LayerKind
+type LayerKind = edges.LayerKind
 
 // Values of LayerKind.
 const (
-	Prerequisites = declared.Prerequisites // CRDs and Namespaces that nothing else placed
-	Stamped       = declared.Stamped       // by a SortOrder's stamps
-	ArgoWave      = declared.ArgoWave      // a phase and wave of Argo CD
-	HelmGroup     = declared.HelmGroup     // a group of a chart (HIP-0025), or its resources without a group
-	HelmChart     = declared.HelmChart     // a chart with its subcharts, or only its own resources
-	StackLayer    = declared.StackLayer    // a stack of applications (RFC-DEPLOY-0001)
-	Application   = declared.Application   // of a stack
-	ChangeGroup   = declared.ChangeGroup   // a change group of kapp
-	AllPlaced     = declared.AllPlaced     // all placed resources
+	Prerequisites = edges.Prerequisites // CRDs and Namespaces that nothing else placed
+	Stamped       = edges.Stamped       // by a SortOrder's stamps
+	ArgoWave      = edges.ArgoWave      // a phase and wave of Argo CD
+	HelmGroup     = edges.HelmGroup     // a group of a chart (HIP-0025), or its resources without a group
+	HelmChart     = edges.HelmChart     // a chart with its subcharts, or only its own resources
+	StackLayer    = edges.StackLayer    // a stack of applications (RFC-DEPLOY-0001)
+	Application   = edges.Application   // of a stack
+	ChangeGroup   = edges.ChangeGroup   // a change group of kapp
+	AllPlaced     = edges.AllPlaced     // all placed resources
 )
 
 // CycleError reports resources or layers that wait for each other in a cycle.
-type CycleError = dependencies.CycleError
+type CycleError = edges.CycleError
 
 // CycleEdge is one edge of a cycle, with display names of its ends.
-type CycleEdge = dependencies.CycleEdge
+type CycleEdge = edges.CycleEdge

@@ -3,9 +3,9 @@ package ordering
 import (
 	"errors"
 
-	"github.com/ordapply/ordapply/internal/dependencies"
-	"github.com/ordapply/ordapply/internal/references"
-	"github.com/ordapply/ordapply/internal/stamp"
+	"github.com/ordapply/ordapply/internal/plan/edges"
+	"github.com/ordapply/ordapply/internal/plan/references"
+	"github.com/ordapply/ordapply/internal/plan/stamp"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -29,7 +29,7 @@ func Arrange(resources []references.Resource) *Plan {
 
 // arrange is Build without its errors; ok is false if there is a cycle.
 func arrange(resources []references.Resource) (plan *Plan, ok bool) {
-	d, err := dependencies.Find(resources, Options{OrderSource: OrderSourceStamps, KeepHooks: true})
+	d, err := edges.Find(resources, Options{OrderSource: OrderSourceStamps, KeepHooks: true})
 	var cycle *CycleError
 	if errors.As(err, &cycle) {
 		return nil, false
@@ -92,5 +92,5 @@ func ReadyWhenApplied(id object.ID) bool {
 	case "Service", "PersistentVolume", "Ingress.networking.k8s.io", "PodDisruptionBudget.policy", "HorizontalPodAutoscaler.autoscaling", "CustomResourceDefinition.apiextensions.k8s.io":
 		return false
 	}
-	return dependencies.IsInertKind(id.GroupKind())
+	return edges.IsInertKind(id.GroupKind())
 }

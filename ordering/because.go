@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ordapply/ordapply/internal/declared"
-	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/internal/plan/edges"
+	"github.com/ordapply/ordapply/internal/plan/graph"
 )
 
 // why returns the reason for a resource's wave.
@@ -14,7 +14,7 @@ func (b *planner) why(v int32) graph.Reason {
 	switch {
 	case b.Floating[v]:
 		return b.whyFloating(v)
-	case at == declared.Early:
+	case at == edges.Early:
 		if pushed := b.pushedBy(v); pushed != nil && !b.isPrerequisites(pushed.From) {
 			return b.whyPushed(*pushed)
 		}
@@ -29,9 +29,9 @@ func (b *planner) why(v int32) graph.Reason {
 		return graph.Reason{Rule: "unplaced", Detail: b.unplacedReason(v) + " and nothing depends on it: it goes last"}
 	case pushed != nil:
 		return b.whyPushed(*pushed)
-	case at == declared.Unmatched:
+	case at == edges.Unmatched:
 		return graph.Reason{Rule: "unmatched", Detail: "no selector matches it and nothing depends on it: it goes to layer " + b.Sets[b.LayerOf[v]].Name}
-	case at == declared.Placed || at == declared.ByDefault:
+	case at == edges.Placed || at == edges.ByDefault:
 		return because(b.Sets[b.LayerOf[v]], at)
 	}
 	return graph.Reason{Rule: "references", Detail: "no dependencies in this stream"}
@@ -39,7 +39,7 @@ func (b *planner) why(v int32) graph.Reason {
 
 func (b *planner) unplacedReason(v int32) string {
 	switch {
-	case b.Placements[v] == declared.Unmatched:
+	case b.Placements[v] == edges.Unmatched:
 		return "no selector matches it"
 	case b.OrderSource == OrderSourceStamps:
 		return "it has no stamp"
@@ -59,7 +59,7 @@ func (b *planner) whyFloating(v int32) graph.Reason {
 	id := b.Resources[v].ID
 	how := strings.TrimSuffix(e.Why.Detail, " names "+id.Kind+" "+id.Name)
 	detail := fmt.Sprintf("before %s, which uses it (%s)", b.VertexName(e.To), how)
-	if b.Placements[v] == declared.ByDefault {
+	if b.Placements[v] == edges.ByDefault {
 		detail += "; " + b.Sets[b.LayerOf[v]].Name + " is only its default place"
 	}
 	return graph.Reason{Rule: graph.RuleNeeded, Detail: detail}
@@ -121,11 +121,11 @@ func (b *planner) whyPushed(e graph.Edge) graph.Reason {
 }
 
 // because returns the reason of a resource that a set placed.
-func because(s declared.Set, at declared.Placement) graph.Reason {
+func because(s edges.Set, at edges.Placement) graph.Reason {
 	switch {
 	case s.Kind == HelmChart:
 		return graph.Reason{Rule: graph.Rule(s.Kind), Detail: s.Short}
-	case s.Kind == ArgoWave && at == declared.ByDefault:
+	case s.Kind == ArgoWave && at == edges.ByDefault:
 		return graph.Reason{Rule: graph.Rule(s.Kind), Detail: s.Name + ", by default"}
 	}
 	return graph.Reason{Rule: graph.Rule(s.Kind), Detail: s.Name}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/test/plancase"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/test/plancase"
 )
 
 // BenchmarkBuild plans streams of n resources with 2n edges: applications of a

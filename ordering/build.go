@@ -4,11 +4,11 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/ordapply/ordapply/internal/crdcheck"
-	"github.com/ordapply/ordapply/internal/declared"
-	"github.com/ordapply/ordapply/internal/dependencies"
-	"github.com/ordapply/ordapply/internal/graph"
-	"github.com/ordapply/ordapply/internal/references"
+	"github.com/ordapply/ordapply/internal/plan/check"
+	"github.com/ordapply/ordapply/internal/plan/edges"
+
+	"github.com/ordapply/ordapply/internal/plan/graph"
+	"github.com/ordapply/ordapply/internal/plan/references"
 )
 
 // Build plans a stream. Resources must have distinct IDs; their order does not
@@ -18,12 +18,12 @@ import (
 // allows, and a *CycleError for each cycle. The plan is then nil. A single resource that
 // cannot be applied is no error of the plan, see Plan.Err.
 func Build(resources []references.Resource, options Options) (*Plan, error) {
-	d, err := dependencies.Find(resources, options)
+	d, err := edges.Find(resources, options)
 	if err = errors.Join(options.Idle(resources), err); err != nil {
 		return nil, err
 	}
 	plan := planOf(d)
-	refused := crdcheck.Unserved(d.Index, options.Excluded, options.Serves)
+	refused := check.Unserved(d.Index, options.Excluded, options.Serves)
 	for i := range plan.Steps {
 		plan.Steps[i].Refused = refused[plan.Steps[i].ID]
 	}
@@ -35,14 +35,14 @@ func Build(resources []references.Resource, options Options) (*Plan, error) {
 
 // planner turns the dependencies of a stream into a plan.
 type planner struct {
-	*dependencies.Dependencies
+	*edges.Dependencies
 	graph *graph.Graph // of the edges that are kept
 	gate  []graph.Gate // per resource: what its dependents wait for
 	rank  []int        // per vertex
 	wave  []int        // per vertex
 }
 
-func planOf(d *dependencies.Dependencies) *Plan {
+func planOf(d *edges.Dependencies) *Plan {
 	b := &planner{Dependencies: d, graph: d.Graph()}
 	rank, order := b.graph.Ranks()
 	b.rank = rank
@@ -83,7 +83,7 @@ func (b *planner) gates() {
 		}
 	}
 	for _, m := range b.Members {
-		if b.Sets[m.Set].Gate == graph.Applied && m.Out != declared.NoEdge {
+		if b.Sets[m.Set].Gate == graph.Applied && m.Out != edges.NoEdge {
 			b.gate[m.Resource] = graph.Applied
 		}
 	}

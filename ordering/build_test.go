@@ -12,8 +12,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/test/plancase"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/test/plancase"
 )
 
 // Each testdata/*.txtar tests one rule: stream.yaml is the input, with optional

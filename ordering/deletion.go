@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	planedges "github.com/ordapply/ordapply/internal/plan/edges"
 	"maps"
 	"slices"
 
-	"github.com/ordapply/ordapply/internal/declared"
-	"github.com/ordapply/ordapply/internal/dependencies"
-	"github.com/ordapply/ordapply/internal/graph"
-	"github.com/ordapply/ordapply/internal/references"
+	"github.com/ordapply/ordapply/internal/plan/graph"
+	"github.com/ordapply/ordapply/internal/plan/references"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -86,7 +85,7 @@ func (s DeletionStep) because() graph.Reason {
 // rules.
 func DeletionOrder(resources []references.Resource, options Options) (*Deletion, error) {
 	options.SkipHooks = true
-	found, err := dependencies.Find(resources, options)
+	found, err := planedges.Find(resources, options)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +168,7 @@ func (b *planner) customResourceEdges() []graph.Edge {
 		case b.IsCustom(r.ID):
 			group, seen := groups[r.Group]
 			if !seen {
-				group = b.AddSet(declared.Set{Name: "custom resources of " + r.Group, Kind: AllPlaced, Within: -1})
+				group = b.AddSet(planedges.Set{Name: "custom resources of " + r.Group, Kind: AllPlaced, Within: -1})
 				groups[r.Group] = group
 			}
 			// If edges conflict, the workload's edge is dropped, not the

@@ -12,10 +12,10 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/test/plancase"
-	"github.com/ordapply/ordapply/internal/test/seeds"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/test/plancase"
+	"github.com/ordapply/ordapply/test/seeds"
 )
 
 // Each testdata/deletion/*.txtar is a stream and its order of deletion. `make

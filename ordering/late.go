@@ -3,7 +3,7 @@ package ordering
 import (
 	"slices"
 
-	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/internal/plan/graph"
 )
 
 // scheduleLate moves every floating resource to the last wave that is early enough for

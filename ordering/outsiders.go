@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ordapply/ordapply/internal/graph"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/object"
 )
 

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ordapply/ordapply/internal/graph"
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/internal/references"
+	"github.com/ordapply/ordapply/internal/plan/graph"
+	"github.com/ordapply/ordapply/internal/plan/references"
 	"github.com/ordapply/ordapply/object"
 )
 

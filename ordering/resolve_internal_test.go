@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/dependencies"
-	"github.com/ordapply/ordapply/internal/references"
-	"github.com/ordapply/ordapply/internal/stamp"
+	"github.com/ordapply/ordapply/internal/plan/edges"
+	"github.com/ordapply/ordapply/internal/plan/references"
+	"github.com/ordapply/ordapply/internal/plan/stamp"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -40,7 +40,7 @@ func TestSearchesAreLinear(t *testing.T) {
 }
 
 // contradict plans n Deployments, each in a layer before its Secret's.
-func contradict(n int, gate string) (searched int, b *dependencies.Dependencies, err error) {
+func contradict(n int, gate string) (searched int, b *edges.Dependencies, err error) {
 	var stream []references.Resource
 	for i := range n {
 		name := fmt.Sprintf("web-%04d", i)
@@ -52,7 +52,7 @@ func contradict(n int, gate string) (searched int, b *dependencies.Dependencies,
 				}}}},
 			}}}))
 	}
-	b, err = dependencies.Find(stream, Options{})
+	b, err = edges.Find(stream, Options{})
 	return b.Searched, b, err
 }
 

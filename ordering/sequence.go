@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/ordapply/ordapply/internal/declared"
+	"github.com/ordapply/ordapply/internal/plan/edges"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -92,7 +92,7 @@ func (p *Plan) LayerMark(s Step) string {
 		case Stamped, ArgoWave, Application:
 			return layer.Name
 		case HelmGroup:
-			if !declared.IsUnsequenced(layer.Name) {
+			if !edges.IsUnsequenced(layer.Name) {
 				return layer.Name
 			}
 		}

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ordapply/ordapply/internal/declared"
-	"github.com/ordapply/ordapply/internal/dependencies"
-	"github.com/ordapply/ordapply/internal/graph"
-	"github.com/ordapply/ordapply/internal/references"
+	"github.com/ordapply/ordapply/internal/plan/edges"
+
+	"github.com/ordapply/ordapply/internal/plan/graph"
+	"github.com/ordapply/ordapply/internal/plan/references"
 )
 
 // steps returns the steps of the plan, sorted by wave, then by ID.
@@ -164,7 +164,7 @@ func (c *barrierCache) list(key barrierKey) []Barrier {
 		out = c.barriersOf(key.set)
 	}
 	if key.prerequisites {
-		out = append(out, Barrier{Layer: c.Prerequisites, Why: dependencies.PrerequisitesReason()})
+		out = append(out, Barrier{Layer: c.Prerequisites, Why: edges.PrerequisitesReason()})
 	}
 	return distinct(out)
 }
@@ -203,9 +203,9 @@ func (b *planner) nameWaves(waves []Wave) {
 	for i := range b.Resources {
 		l := b.LayerOf[i]
 		switch b.Placements[i] {
-		case declared.Early:
+		case edges.Early:
 			l = max(b.Prerequisites, b.LatePrerequisites) // both sets have the same name
-		case declared.Unplaced:
+		case edges.Unplaced:
 			continue
 		}
 		if l >= 0 && !b.Floating[i] {

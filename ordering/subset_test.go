@@ -6,10 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/test/plancase"
-	"github.com/ordapply/ordapply/internal/test/seeds"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/test/plancase"
+	"github.com/ordapply/ordapply/test/seeds"
 )
 
 // A part of a plan keeps the order of the remaining resources and refers to no

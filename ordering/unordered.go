@@ -3,7 +3,7 @@ package ordering
 import (
 	"slices"
 
-	"github.com/ordapply/ordapply/internal/graph"
+	"github.com/ordapply/ordapply/internal/plan/graph"
 )
 
 // Unordered returns a plan with the same resources in one wave. The only needs

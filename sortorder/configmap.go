@@ -8,9 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	texttree "github.com/ordapply/ordapply/internal/text/tree"
 	"sigs.k8s.io/yaml"
-
-	"github.com/ordapply/ordapply/internal/yamltext"
 )
 
 // fromData converts a ConfigMap's data to the fields of a SortOrder. kpt passes
@@ -58,7 +57,7 @@ func (d *decoder) fromText(tree map[string]any, name, text string) {
 		return
 	}
 	var value any
-	body, err := yamltext.ToJSON([]byte(text))
+	body, err := texttree.ToJSON([]byte(text))
 	if err == nil {
 		err = yaml.Unmarshal(body, &value)
 	}

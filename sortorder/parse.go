@@ -9,8 +9,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/ordapply/ordapply/internal/toolkeys"
-	"github.com/ordapply/ordapply/internal/yamltext"
+	"github.com/ordapply/ordapply/internal/plan/stamp"
+	"github.com/ordapply/ordapply/internal/text/tree"
 )
 
 // Default returns the order without a configuration: no selectors, the legacy
@@ -55,7 +55,7 @@ func readDocument(document []byte) (map[string]any, error) {
 	if moreThanOne(document) {
 		return nil, Problems{{Message: "holds more than one YAML document: a SortOrder is one object, in a file of its own"}}
 	}
-	raw, err := yamltext.ToJSON(document)
+	raw, err := tree.ToJSON(document)
 	if err != nil {
 		return nil, Problems{{Message: "is not valid YAML: " + yamlReason(err)}}
 	}
@@ -158,8 +158,8 @@ func checkName(name string, problems *Problems) {
 
 func checkTools(emit []string, problems *Problems) {
 	for i, tool := range emit {
-		if !slices.Contains(toolkeys.Tools(), tool) {
-			problems.add(fmt.Sprintf("emit[%d]", i), "is %q: write argocd, kpt or kapp%s", tool, didYouMean(tool, toolkeys.Tools()))
+		if !slices.Contains(stamp.Tools(), tool) {
+			problems.add(fmt.Sprintf("emit[%d]", i), "is %q: write argocd, kpt or kapp%s", tool, didYouMean(tool, stamp.Tools()))
 		}
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 
-	"github.com/ordapply/ordapply/internal/toolkeys"
+	"github.com/ordapply/ordapply/internal/plan/stamp"
 )
 
 // Schema returns the JSON Schema (draft 7) of a SortOrder for editors. It is
@@ -21,7 +21,7 @@ func Schema() []byte {
 	narrow(properties, "carry", string(Pack), string(Unpack))
 	notEmpty(properties, "of")
 	narrow(properties, "outputOrder", string(ByPlan), string(ByPrecedence))
-	narrow(properties["emit"].(map[string]any), "items", toolkeys.Tools()...)
+	narrow(properties["emit"].(map[string]any), "items", stamp.Tools()...)
 	metadata := properties["metadata"].(map[string]any)
 	metadata["additionalProperties"] = true
 	metadata["required"] = []string{"name"}

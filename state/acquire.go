@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ordapply/ordapply/internal/kubeerr"
+	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -51,20 +51,20 @@ func (r *Run) homeError(ctx context.Context, terminating bool) error {
 func (r *Run) acquireLock(ctx context.Context) (context.Context, func(), error) {
 	lock := r.lock()
 	held, release, err := lock.Acquire(ctx, r.LockTimeout)
-	if kubeerr.MissingNamespace(err) == "" && !kubeerr.IsNamespaceTerminating(err) {
+	if fault.MissingNamespace(err) == "" && !fault.IsNamespaceTerminating(err) {
 		return held, release, err
 	}
-	if r.Applier.NewNamespace == r.Namespace && !kubeerr.IsNamespaceTerminating(err) {
+	if r.Applier.NewNamespace == r.Namespace && !fault.IsNamespaceTerminating(err) {
 		if err := r.Applier.MakeNamespace(ctx, r.Plan); err != nil {
 			return nil, nil, err
 		}
-		if held, release, err = lock.Acquire(ctx, r.LockTimeout); kubeerr.MissingNamespace(err) == "" {
+		if held, release, err = lock.Acquire(ctx, r.LockTimeout); fault.MissingNamespace(err) == "" {
 			return held, release, err
 		}
 	}
 	id := object.ID{Kind: "Namespace", Name: r.Namespace}
 	if _, ours := r.Stream.Objects[id]; !ours {
-		return nil, nil, r.homeError(ctx, kubeerr.IsNamespaceTerminating(err))
+		return nil, nil, r.homeError(ctx, fault.IsNamespaceTerminating(err))
 	}
 	if err := r.Applier.MembershipErrors(ctx, r.Plan, r.Stream.Objects); err != nil {
 		return nil, nil, err
@@ -72,7 +72,7 @@ func (r *Run) acquireLock(ctx context.Context) (context.Context, func(), error) 
 	if err := r.check(ctx); err != nil {
 		return nil, nil, err
 	}
-	if kubeerr.IsNamespaceTerminating(err) {
+	if fault.IsNamespaceTerminating(err) {
 		if err := awaitGone(ctx, r.Cluster, r.Namespace, r.Applier.WaveTimeout); err != nil {
 			return nil, nil, err
 		}

@@ -5,24 +5,24 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/internal/history"
-	"github.com/ordapply/ordapply/internal/lease"
-	"github.com/ordapply/ordapply/internal/liveset"
-	"github.com/ordapply/ordapply/internal/track"
+	"github.com/ordapply/ordapply/apply/track"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/state/history"
+	"github.com/ordapply/ordapply/state/lease"
+	"github.com/ordapply/ordapply/state/set"
 )
 
 // Set is an apply set on a cluster.
-type Set = liveset.Set
+type Set = set.Set
 
 // Members are the live members of a set.
-type Members = liveset.Members
+type Members = set.Members
 
 // Open reads the parent of a set, which need not exist; gvk is its kind. It returns
 // an error for a parent of another tool, unless takeOver is set, for an object
 // that is used for something else, and when the API server does not serve gvk.
 func Open(ctx context.Context, cluster Cluster, gvk schema.GroupVersionKind, id object.ID, takeOver bool) (*Set, error) {
-	return liveset.Open(ctx, cluster, gvk, id, takeOver)
+	return set.Open(ctx, cluster, gvk, id, takeOver)
 }
 
 // History is the revisions of an apply set.

@@ -8,10 +8,10 @@ import (
 	"slices"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/history"
-	"github.com/ordapply/ordapply/internal/hooks"
+	applyevent "github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/progress"
+	"github.com/ordapply/ordapply/state/history"
 )
 
 // attempt is the execution of a run under the lock.
@@ -20,7 +20,7 @@ type attempt struct {
 	record    *record
 	revision  int // number of its own revision
 	began     bool
-	operation hooks.Operation
+	operation hook.Operation
 	summary   apply.Summary
 	failure   error // of applying and pruning
 	pruned    bool  // something was pruned, and the prune failed: the run cannot be undone any more
@@ -101,7 +101,7 @@ func (r *Run) begins(tried *attempt) {
 	if r.Metadata.Revision.Rollback > 0 {
 		r.Applier.MayRecreate = func(id object.ID) bool { return recreated[id] }
 	}
-	r.Applier.Begin = func(ctx context.Context, existing []progress.Existing) error {
+	r.Applier.Begin = func(ctx context.Context, existing []applyevent.Existing) error {
 		if err := checked(ctx); err != nil {
 			return err
 		}

@@ -1,14 +1,14 @@
 package state
 
 import (
-	"github.com/ordapply/ordapply/internal/history"
-	"github.com/ordapply/ordapply/internal/lease"
-	"github.com/ordapply/ordapply/internal/liveset"
+	"github.com/ordapply/ordapply/state/history"
+	"github.com/ordapply/ordapply/state/lease"
+	"github.com/ordapply/ordapply/state/set"
 )
 
 // Cluster is the set of API server calls that runs on sets need.
 type Cluster interface {
-	liveset.Cluster
+	set.Cluster
 	history.Cluster
 	lease.Cluster
 }

@@ -10,10 +10,10 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/history"
-	"github.com/ordapply/ordapply/internal/ownership"
+	"github.com/ordapply/ordapply/internal/live/write"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/state/history"
 )
 
 // created returns the resources that the run created, or may have created by
@@ -102,7 +102,7 @@ func (r Run) removeCreated(ctx context.Context, set *Set, created []apply.Result
 		switch {
 		case live == nil || !set.IsMember(live):
 		case result.Created != "" && live.GetUID() == result.Created,
-			result.Created == "" && ownership.WasCreatedBy(live, r.Applier.Manager):
+			result.Created == "" && write.WasCreatedBy(live, r.Applier.Manager):
 			gone[result.ID] = live
 		}
 	}

@@ -8,19 +8,19 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/hooks"
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/history"
-	"github.com/ordapply/ordapply/internal/hookrun"
-	"github.com/ordapply/ordapply/internal/hooks"
+	"github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/state/history"
 )
 
 // hookedDeletion runs the hooks of a set that is deleted.
 type hookedDeletion struct {
-	runner  hookrun.Runner
-	hooks   hooks.Hooks // of the revision that was deployed last; none where nothing is uninstalled
-	all     hooks.Hooks // of all revisions
+	runner  hooks.Runner
+	hooks   hook.Hooks // of the revision that was deployed last; none where nothing is uninstalled
+	all     hook.Hooks // of all revisions
 	results []apply.Result
 	entries []Entry // the revisions, oldest first
 	begun   bool    // an earlier deletion of the set ran the hooks before it
@@ -39,7 +39,7 @@ func (d SetDeletion) hooked(ctx context.Context, set *Set) (*hookedDeletion, err
 	if d.Hooks == nil {
 		return out, nil
 	}
-	out.runner = hookrun.Runner{Applier: *d.Hooks, Owner: set.Parent.SetID(), Events: d.Hooks.Events}
+	out.runner = hooks.Runner{Applier: *d.Hooks, Owner: set.Parent.SetID(), Events: d.Hooks.Events}
 	out.runner.Applier.Manager = set.Parent.Manager("ordapply")
 	ruling := history.LastDeployed(out.entries)
 	if ruling == nil && len(out.entries) > 0 {
@@ -68,7 +68,7 @@ func (d SetDeletion) hooked(ctx context.Context, set *Set) (*hookedDeletion, err
 // remarks lists the hooks that run, for the plan of the deletion.
 func (d *hookedDeletion) remarks() []string {
 	var lines []string
-	for _, event := range []hooks.Event{hooks.PreDelete, hooks.PostDelete} {
+	for _, event := range []hook.Event{hook.PreDelete, hook.PostDelete} {
 		for _, hook := range d.hooks.Of(event) {
 			lines = append(lines, fmt.Sprintf("%s hook %s, weight %d", event, hook.ID, hook.Weight))
 		}
@@ -98,13 +98,13 @@ func (d *hookedDeletion) uninstalls(members Members) {
 
 // before runs the hooks before the members are deleted.
 func (d *hookedDeletion) before(ctx context.Context) error {
-	if len(d.hooks.Of(hooks.PreDelete))+len(d.hooks.Of(hooks.PostDelete)) == 0 {
+	if len(d.hooks.Of(hook.PreDelete))+len(d.hooks.Of(hook.PostDelete)) == 0 {
 		return nil
 	}
 	if err := d.records.BeginDeletion(ctx); err != nil {
 		return err
 	}
-	results, err := d.runner.Run(ctx, hooks.PreDelete, d.hooks)
+	results, err := d.runner.Run(ctx, hook.PreDelete, d.hooks)
 	d.results = append(d.results, results...)
 	return err
 }
@@ -112,12 +112,12 @@ func (d *hookedDeletion) before(ctx context.Context) error {
 // after runs the hooks after the members are gone, and deletes what hooks left. In a
 // Namespace that was a member, nothing is left, nor may the account be able to look.
 func (d *hookedDeletion) after(ctx context.Context, members apply.Summary) error {
-	results, err := d.runner.Run(ctx, hooks.PostDelete, d.hooks)
+	results, err := d.runner.Run(ctx, hook.PostDelete, d.hooks)
 	d.results = append(d.results, results...)
 	if err != nil {
 		return err
 	}
-	left := hooks.Hooks(slices.DeleteFunc(slices.Clone(d.all), func(hook hooks.Hook) bool {
+	left := hook.Hooks(slices.DeleteFunc(slices.Clone(d.all), func(hook hook.Hook) bool {
 		return slices.ContainsFunc(members.Results, func(r apply.Result) bool {
 			return r.ID.IsNamespace() && r.ID.Name == hook.Namespace && r.State == apply.Deleted
 		})
@@ -132,7 +132,7 @@ func (d *hookedDeletion) after(ctx context.Context, members apply.Summary) error
 }
 
 // namespacesOf returns the namespaces of hooks, each once.
-func namespacesOf(all hooks.Hooks) []string {
+func namespacesOf(all hook.Hooks) []string {
 	var out []string
 	for _, hook := range all {
 		if !slices.Contains(out, hook.Namespace) && hook.Namespace != "" {
@@ -164,11 +164,11 @@ func LeftHooks(ctx context.Context, cluster kube.Cluster, h History) ([]LeftHook
 	if err != nil {
 		return nil, err
 	}
-	var all hooks.Hooks
+	var all hook.Hooks
 	for _, r := range revisions {
 		all = append(all, r.Hooks...)
 	}
-	runner := hookrun.Runner{Applier: apply.Applier{Cluster: cluster}, Owner: h.Parent.SetID()}
+	runner := hooks.Runner{Applier: apply.Applier{Cluster: cluster}, Owner: h.Parent.SetID()}
 	left, err := runner.Leftovers(ctx, all)
 	var out []LeftHook
 	for _, hook := range left {

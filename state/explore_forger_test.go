@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/history"
-	"github.com/ordapply/ordapply/internal/hooks"
+	"github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/state/history"
 )
 
 // forgedKey is the object of a revision that no run has stored.
@@ -21,7 +21,7 @@ const forgedKey = keyC
 // follows from its name: it stores a deployed revision with an object and hooks of its own.
 func forging(t *testing.T) func(name string) *actor {
 	t.Helper()
-	theirs := wanting(t, keyA, forgedKey).withHooks(t, hooks.PreRollback, hooks.PostRollback, hooks.PreDelete, hooks.PostDelete)
+	theirs := wanting(t, keyA, forgedKey).withHooks(t, hook.PreRollback, hook.PostRollback, hook.PreDelete, hook.PostDelete)
 	stored := serverSide(t, theirs).At("secrets/shop/ordapply.shop.v1")
 	return func(name string) *actor {
 		return &actor{name: name, sort: forges, set: shopSet, says: map[string]string{}, do: func(ctx context.Context, cluster Cluster) error {

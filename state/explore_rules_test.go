@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/history"
-	"github.com/ordapply/ordapply/internal/hooks"
+	"github.com/ordapply/ordapply/internal/author/hook"
+	"github.com/ordapply/ordapply/state/history"
 )
 
 // The rules of what a run may undo, delete and run, checked after every request.
@@ -106,11 +106,11 @@ func (w *world) follow(q *request) {
 var exploredKeys = map[string]bool{keyA: true, keyB: true, keyC: true, keyJ: true, keyL: true}
 
 // checkHook checks that an event is one of what the run does.
-func (w *world) checkHook(a *actor, event hooks.Event) {
+func (w *world) checkHook(a *actor, event hook.Event) {
 	l := w.ledger
 	existed := w.theirsOf(a)
 	switch event {
-	case hooks.PreDelete, hooks.PostDelete:
+	case hook.PreDelete, hook.PostDelete:
 		uninstalls := l.removing || len(w.members()) > 0
 		if a.sort != deletes {
 			uninstalls = a.sort == applies && !l.deployed && len(existed) == 0 && a.acted
@@ -118,11 +118,11 @@ func (w *world) checkHook(a *actor, event hooks.Event) {
 		if !uninstalls {
 			w.violate(fmt.Sprintf("%s: %s", ruleDeleteHook, event))
 		}
-	case hooks.PreInstall, hooks.PostInstall:
+	case hook.PreInstall, hook.PostInstall:
 		if l.deployed && !l.removed && len(w.members()) > 0 || len(existed) > 0 {
 			w.violate(fmt.Sprintf("%s: %s", ruleInstallHook, event))
 		}
-	case hooks.PreUpgrade, hooks.PostUpgrade:
+	case hook.PreUpgrade, hook.PostUpgrade:
 		if !l.deployed && len(existed) == 0 {
 			w.violate(fmt.Sprintf("%s: %s", ruleUpgradeHook, event))
 		}

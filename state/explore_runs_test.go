@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/hooks"
-	"github.com/ordapply/ordapply/internal/test/memcluster"
+	"github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/test/memcluster"
 )
 
 // The objects of the explored streams, by key of the store.
@@ -29,7 +29,7 @@ const (
 // wish is a stream of some of the objects, and how it is applied.
 type wish struct {
 	keys  []string
-	hooks []hooks.Event // of which it has a Job
+	hooks []hook.Event // of which it has a Job
 	adopt apply.Adopt
 	undo  bool // it is rolled back when it fails
 	set   object.ID
@@ -80,7 +80,7 @@ func recordsOf(set object.ID) string {
 }
 
 // withHooks returns the stream with a Job for each event.
-func (w wish) withHooks(t *testing.T, events ...hooks.Event) wish {
+func (w wish) withHooks(t *testing.T, events ...hook.Event) wish {
 	w.hooks = events
 	w.plan(t)
 	return w
@@ -236,19 +236,19 @@ func jobOf(value string) map[string]any {
 }
 
 // exploredHook returns the Job of a hook event, of the same name.
-func exploredHook(event hooks.Event, value string) *unstructured.Unstructured {
+func exploredHook(event hook.Event, value string) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: jobOf(value)}
 	obj.SetGroupVersionKind(jobKind)
 	obj.SetNamespace(shopSet.Namespace)
 	obj.SetName(string(event))
-	obj.SetAnnotations(map[string]string{hooks.EventAnnotation: string(event)})
+	obj.SetAnnotations(map[string]string{hook.EventAnnotation: string(event)})
 	return obj
 }
 
 // eventOf returns the hook event of the Job under a key; "" for any other object.
-func eventOf(key string) hooks.Event {
+func eventOf(key string) hook.Event {
 	name, isJob := strings.CutPrefix(key, "jobs.batch/shop/")
-	for _, event := range hooks.Events() {
+	for _, event := range hook.Events() {
 		if isJob && name == string(event) {
 			return event
 		}

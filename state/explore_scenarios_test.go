@@ -13,11 +13,11 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/hooks"
-	"github.com/ordapply/ordapply/internal/liveset"
-	"github.com/ordapply/ordapply/internal/test/memcluster"
+	"github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/state/set"
+	"github.com/ordapply/ordapply/test/memcluster"
 )
 
 // scenario is the initial state of two runs, and what they do.
@@ -53,7 +53,7 @@ func scenarios(t *testing.T) []scenario {
 // atOnce are the scenarios in which two runs are concurrent.
 func atOnce(t *testing.T) []scenario {
 	ab, ac, a, abc, c := wanting(t, keyA, keyB), wanting(t, keyA, keyC), wanting(t, keyA), wanting(t, keyA, keyB, keyC), wanting(t, keyC)
-	hooked := a.withHooks(t, hooks.PreUpgrade, hooks.PreDelete)
+	hooked := a.withHooks(t, hook.PreUpgrade, hook.PreDelete)
 	ours, kubectls, none := stocked(t, abc, false), stocked(t, abc, true), stocked(t, wish{}, false)
 	return []scenario{
 		{name: "both apply", sample: suspended, before: ours, later: a.apply, first: ab.apply, second: ac.apply, set: shopSet},
@@ -80,8 +80,8 @@ func atOnce(t *testing.T) []scenario {
 }
 
 // The events of the hooks in the scenarios; those of a rollback run in no other operation.
-var lifecycle = []hooks.Event{
-	hooks.PreInstall, hooks.PostInstall, hooks.PreUpgrade, hooks.PostUpgrade, hooks.PreDelete, hooks.PostDelete,
+var lifecycle = []hook.Event{
+	hook.PreInstall, hook.PostInstall, hook.PreUpgrade, hook.PostUpgrade, hook.PreDelete, hook.PostDelete,
 }
 
 // inSequence are the scenarios in which one run follows the other: hooks, adoption,
@@ -164,7 +164,7 @@ func inSequence(t *testing.T) []scenario {
 		},
 		{
 			name: "hooks alone", before: serverSide(t, ab),
-			first: wanting(t).withHooks(t, hooks.PreUpgrade).apply, second: a.apply, later: a.apply,
+			first: wanting(t).withHooks(t, hook.PreUpgrade).apply, second: a.apply, later: a.apply,
 		},
 	}
 	for i := range all {
@@ -210,7 +210,7 @@ func parentDefinition() *unstructured.Unstructured {
 	}}
 	crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
 	crd.SetName("applysets.ordapply.dev")
-	crd.SetLabels(map[string]string{liveset.ParentTypeLabel: "true"})
+	crd.SetLabels(map[string]string{set.ParentTypeLabel: "true"})
 	return crd
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/lease"
+	"github.com/ordapply/ordapply/state/lease"
 )
 
 // goBack undoes what an attempt changed: restore applies the revision that was deployed

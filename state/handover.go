@@ -9,8 +9,8 @@ import (
 
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/activity"
-	"github.com/ordapply/ordapply/internal/lease"
-	"github.com/ordapply/ordapply/internal/liveset"
+	"github.com/ordapply/ordapply/state/lease"
+	stateset "github.com/ordapply/ordapply/state/set"
 )
 
 // HandOver hands a set over to another tool.
@@ -53,7 +53,7 @@ func (h HandOver) handOver(ctx context.Context) error {
 	if h.Parent.Namespace != "" && len(next.Namespaces) > 0 {
 		return h.namespacesError(next.Namespaces)
 	}
-	next.Tooling = liveset.KubectlTooling
+	next.Tooling = stateset.KubectlTooling
 	if err := set.Write(ctx, next); err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (h HandOver) handOver(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return records.Close(ctx, stored, liveset.KubectlTooling)
+	return records.Close(ctx, stored, stateset.KubectlTooling)
 }
 
 func (h HandOver) openKnown(ctx context.Context) (*Set, error) {

@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/internal/liveset"
-	"github.com/ordapply/ordapply/internal/test/memcluster"
+	"github.com/ordapply/ordapply/state/set"
+	"github.com/ordapply/ordapply/test/memcluster"
 )
 
 func secretGVK() schema.GroupVersionKind {
@@ -29,7 +29,7 @@ func TestDoubtfulMemberIsHandedOver(t *testing.T) {
 		handOver := HandOver{SetRef{Cluster: cluster, Parent: shopSet, Kind: secretGVK(), Namespace: "shop"}}
 		require.NoError(t, handOver.ToKubectl(t.Context()))
 		require.Equal(t, "ConfigMap,ServiceAccount", promise(t, cluster))
-		require.Empty(t, cluster.At("secrets/shop/shop").GetAnnotations()[liveset.DigestAnnotation], "another tool keeps no digest")
+		require.Empty(t, cluster.At("secrets/shop/shop").GetAnnotations()[set.DigestAnnotation], "another tool keeps no digest")
 	})
 }
 

@@ -6,9 +6,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/ordapply/ordapply/internal/lease"
+	applyevent "github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/progress"
+	"github.com/ordapply/ordapply/state/lease"
 )
 
 // The home of a set is the namespace of its lock and its history. Under a cluster-scoped
@@ -133,5 +133,5 @@ type movedError struct {
 // Error names the members and what to do.
 func (e *movedError) Error() string {
 	return fmt.Sprintf("apply set %s has %s, and resources without metadata.namespace would go to namespace %q: nothing was changed. Run this with -n %s; to move the members, write metadata.namespace into the manifests",
-		e.set, progress.JoinNames(e.moved), e.target, e.moved[0].Namespace)
+		e.set, applyevent.JoinNames(e.moved), e.target, e.moved[0].Namespace)
 }

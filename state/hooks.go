@@ -8,25 +8,25 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/hookrun"
-	"github.com/ordapply/ordapply/internal/hooks"
+	"github.com/ordapply/ordapply/apply/hooks"
+	"github.com/ordapply/ordapply/apply/preview"
+	"github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/preview"
 )
 
 // hooks returns the hooks of the stream. Hooks that are left out were reported when the
 // stream was read.
-func (r Run) hooks() hooks.Hooks {
-	all, _ := hooks.Read(r.Stream.Hooks, r.Plan.OrderSource)
+func (r Run) hooks() hook.Hooks {
+	all, _ := hook.Read(r.Stream.Hooks, r.Plan.OrderSource)
 	return all
 }
 
 // around runs the stream's hooks around an attempt. They are recorded in the history and are
 // no members.
-func (r Run) around(tried *attempt) *hookrun.Around {
-	return &hookrun.Around{
+func (r Run) around(tried *attempt) *hooks.Around {
+	return &hooks.Around{
 		Runner: r.hookRunner(tried.set), Hooks: r.hooks(), Stream: r.Stream, Plan: r.Plan,
-		Operation: func(context.Context) (hooks.Operation, error) { return tried.operation, nil },
+		Operation: func(context.Context) (hook.Operation, error) { return tried.operation, nil },
 	}
 }
 
@@ -38,7 +38,7 @@ func (r Run) previewHooks(ctx context.Context, set *Set, preview *preview.Previe
 		return nil
 	}
 	around := r.around(&attempt{set: set})
-	around.Operation = func(ctx context.Context) (hooks.Operation, error) {
+	around.Operation = func(ctx context.Context) (hook.Operation, error) {
 		entries, err := r.listRevisions(ctx, set)
 		if err != nil {
 			return "", err
@@ -54,8 +54,8 @@ func (r Run) previewHooks(ctx context.Context, set *Set, preview *preview.Previe
 }
 
 // hookRunner returns what runs the hooks of a stream that is applied to a set.
-func (r Run) hookRunner(set *Set) hookrun.Runner {
-	return hookrun.Runner{
+func (r Run) hookRunner(set *Set) hooks.Runner {
+	return hooks.Runner{
 		Applier: r.Applier, Owner: set.Parent.SetID(), Events: r.Applier.Events,
 		Adopt:          r.TakeOver || r.Applier.Membership.Adopt == apply.AdoptAny,
 		ReplaceMembers: !r.TakeOver && r.Applier.Membership.Adopt == apply.AdoptAny,
@@ -76,7 +76,7 @@ func (r Run) takenByHooks(ctx context.Context, set *Set, gone map[object.ID]*uns
 	}
 	r.OnNote = func(string) {}
 	operation, err := r.operation(ctx, set, entries, existing)
-	for _, hook := range slices.Concat(all.Of(all.Pre(operation)), all.Of(hooks.Sync)) {
+	for _, hook := range slices.Concat(all.Of(all.Pre(operation)), all.Of(hook.Sync)) {
 		delete(gone, hook.ID)
 	}
 	return err
@@ -87,20 +87,20 @@ func (r Run) takenByHooks(ctx context.Context, set *Set, gone map[object.ID]*uns
 // the hooks of a deletion, as in Helm, and takes what hooks left. When a hook before it
 // fails, nothing is deleted.
 func (r Run) uninstalled(ctx context.Context, tried attempt) (apply.Summary, error) {
-	if tried.operation != hooks.Install {
+	if tried.operation != hook.Install {
 		return r.removeAttempt(ctx, tried)
 	}
 	runner, all := r.hookRunner(tried.set), r.hooks()
-	ran, err := runner.Run(ctx, hooks.PreDelete, all)
+	ran, err := runner.Run(ctx, hook.PreDelete, all)
 	if err != nil {
 		return apply.Summary{Hooks: ran}, err
 	}
 	r.undone.alsoDeleted = func(found *unstructured.Unstructured) bool {
-		return runner.IsOwn(found) && slices.ContainsFunc(all, func(hook hooks.Hook) bool { return hook.ID == apply.Meta(found).ID })
+		return runner.IsOwn(found) && slices.ContainsFunc(all, func(hook hook.Hook) bool { return hook.ID == apply.Meta(found).ID })
 	}
 	summary, err := r.removeAttempt(ctx, tried)
 	for _, last := range []func() ([]apply.Result, error){
-		func() ([]apply.Result, error) { return runner.Run(ctx, hooks.PostDelete, all) },
+		func() ([]apply.Result, error) { return runner.Run(ctx, hook.PostDelete, all) },
 		func() ([]apply.Result, error) { return runner.RemoveLeftovers(ctx, all, nil) },
 	} {
 		if err == nil {

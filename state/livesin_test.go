@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/test/memcluster"
+	"github.com/ordapply/ordapply/test/memcluster"
 )
 
 // The stream no longer contains a Namespace, and still contains resources in

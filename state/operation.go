@@ -6,30 +6,30 @@ import (
 	"slices"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/history"
-	"github.com/ordapply/ordapply/internal/hookrun"
-	"github.com/ordapply/ordapply/internal/hooks"
+	applyevent "github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/apply/hooks"
+	"github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
-	"github.com/ordapply/ordapply/progress"
+	"github.com/ordapply/ordapply/state/history"
 )
 
 // operation returns which operation the run is on a set with these revisions, whose
 // stream's objects were found like this: a rollback if it goes back to a revision, an
 // upgrade if one was ever deployed or if the run before was one, and an install only if
 // nothing of the stream exists but what failed installs of the set created.
-func (r Run) operation(ctx context.Context, set *Set, entries []Entry, existing []progress.Existing) (hooks.Operation, error) {
+func (r Run) operation(ctx context.Context, set *Set, entries []Entry, existing []applyevent.Existing) (hook.Operation, error) {
 	if r.Metadata.Revision.Rollback > 0 {
-		return hooks.Rollback, nil
+		return hook.Rollback, nil
 	}
 	for _, e := range entries {
 		if e.Status == Deployed || e.Status == Superseded {
-			return hooks.Upgrade, nil
+			return hook.Upgrade, nil
 		}
 	}
 	if n := len(entries); n > 0 {
-		if before := entries[n-1].Record().Operation; before != "" && before != hooks.Install {
-			return hooks.Upgrade, nil
+		if before := entries[n-1].Record().Operation; before != "" && before != hook.Install {
+			return hook.Upgrade, nil
 		}
 	}
 	found, err := r.foreign(ctx, existing, entries)
@@ -40,11 +40,11 @@ func (r Run) operation(ctx context.Context, set *Set, entries []Entry, existing 
 	case err != nil:
 		return "", err
 	case found == (object.ID{}):
-		return hooks.Install, nil
+		return hook.Install, nil
 	case len(entries) == 0 && r.hooks().DependOnOperation():
 		r.OnNote("this is the first revision of the apply set, but " + found.String() + " already exists: the upgrade hooks run instead of the install hooks")
 	}
-	return hooks.Upgrade, nil
+	return hook.Upgrade, nil
 }
 
 // member returns a live member of the set that no failed install of it created: the set was
@@ -70,14 +70,14 @@ func (r Run) member(ctx context.Context, set *Set, entries []Entry) (object.ID, 
 // foreign returns a resource of the stream that exists, and that no run of the set created;
 // zero when there is none. Namespaces and CustomResourceDefinitions do not count: others
 // create them too.
-func (r Run) foreign(ctx context.Context, existing []progress.Existing, entries []Entry) (object.ID, error) {
+func (r Run) foreign(ctx context.Context, existing []applyevent.Existing, entries []Entry) (object.ID, error) {
 	adopted, created := history.Undeployed(entries), createdBy(entries)
-	byID := map[object.ID]progress.Existing{}
+	byID := map[object.ID]applyevent.Existing{}
 	for _, e := range existing {
 		byID[e.ID] = e
 	}
 	var unread []ordering.Resource
-	for _, resource := range hookrun.Distinguishing(r.Stream.Resources) {
+	for _, resource := range hooks.Distinguishing(r.Stream.Resources) {
 		e := byID[resource.ID]
 		_, wasAdopted := adopted.Of(e.ID)
 		switch {
@@ -91,8 +91,8 @@ func (r Run) foreign(ctx context.Context, existing []progress.Existing, entries 
 	if !r.hooks().DependOnOperation() || len(unread) == 0 {
 		return object.ID{}, nil
 	}
-	operation, found, err := hookrun.OperationOf(ctx, r.Cluster, &apply.Stream{Resources: unread, Objects: r.Stream.Objects})
-	if err != nil || operation == hooks.Install {
+	operation, found, err := hooks.OperationOf(ctx, r.Cluster, &apply.Stream{Resources: unread, Objects: r.Stream.Objects})
+	if err != nil || operation == hook.Install {
 		return object.ID{}, err
 	}
 	return found, nil
@@ -115,11 +115,11 @@ func isCreated(by map[object.ID]history.Created, id object.ID) bool {
 }
 
 // existing returns what is known of the stream's objects, for a preview.
-func (r Run) existing(ctx context.Context) ([]progress.Existing, error) {
+func (r Run) existing(ctx context.Context) ([]applyevent.Existing, error) {
 	found, err := apply.Find(ctx, r.Cluster, r.Stream.Resources)
-	var out []progress.Existing
+	var out []applyevent.Existing
 	for _, resource := range r.Stream.Resources {
-		e := progress.Existing{ID: resource.ID, Known: err == nil}
+		e := applyevent.Existing{ID: resource.ID, Known: err == nil}
 		if live := found[resource.ID]; live != nil {
 			e = apply.ExistingOf(live, r.Applier.Membership.Set)
 		} else {

@@ -8,16 +8,16 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/apply/hooks"
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/access"
-	"github.com/ordapply/ordapply/internal/history"
-	"github.com/ordapply/ordapply/internal/hookrun"
-	"github.com/ordapply/ordapply/internal/hooks"
-	"github.com/ordapply/ordapply/internal/inventory"
-	"github.com/ordapply/ordapply/internal/lease"
+	"github.com/ordapply/ordapply/internal/author/hook"
+	"github.com/ordapply/ordapply/internal/live/access"
+	"github.com/ordapply/ordapply/internal/live/inventory"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/state/history"
+	"github.com/ordapply/ordapply/state/lease"
 )
 
 // Permissions returns the permissions that storing a set requires, in
@@ -215,7 +215,7 @@ func (d SetDeletion) Permissions(ctx context.Context, order *ordering.Deletion, 
 		return p.Required
 	}
 	if hooked, err := d.hooked(ctx, set); err == nil {
-		p.Add(hookrun.Permissions(hooked.hooks, kinds, false, hooks.PreDelete, hooks.PostDelete))
+		p.Add(hooks.Permissions(hooked.hooks, kinds, false, hook.PreDelete, hook.PostDelete))
 	}
 	for id := range d.removal(set, Members{}, &hookedDeletion{}).kept(ctx, order, live) {
 		p.Required = append(p.Required, releasePermissions(id, live[id], kinds)...)

@@ -14,11 +14,11 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/activity"
-	"github.com/ordapply/ordapply/internal/declared"
-	"github.com/ordapply/ordapply/internal/history"
-	"github.com/ordapply/ordapply/internal/hooks"
+	"github.com/ordapply/ordapply/internal/author/hook"
+	"github.com/ordapply/ordapply/internal/plan/edges"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/state/history"
 )
 
 // prune deletes the members that the stream no longer contains, in the
@@ -70,7 +70,7 @@ func (r Run) isEmpty() bool {
 	for _, obj := range r.Stream.Objects {
 		annotations := obj.GetAnnotations()
 		policy, _ := applyset.PolicyOf(obj, nil)
-		if !declared.IsArgoHook(annotations) && !hooks.IsHook(annotations) && (policy == applyset.Apply || policy == applyset.CreateOnly) {
+		if !edges.IsArgoHook(annotations) && !hook.IsHook(annotations) && (policy == applyset.Apply || policy == applyset.CreateOnly) {
 			return false
 		}
 	}

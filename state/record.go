@@ -9,14 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	applyevent "github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/apply/track"
 	"github.com/ordapply/ordapply/internal/activity"
-	"github.com/ordapply/ordapply/internal/history"
-	"github.com/ordapply/ordapply/internal/hooks"
-	"github.com/ordapply/ordapply/internal/lease"
-	"github.com/ordapply/ordapply/internal/track"
+	"github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/progress"
+	"github.com/ordapply/ordapply/state/history"
+	"github.com/ordapply/ordapply/state/lease"
 )
 
 // RevisionMetadata is what the history records of a run, in addition to its plan and
@@ -132,7 +132,7 @@ func (c *record) end(ctx context.Context, tried attempt) error {
 // planned returns what the run is going to do to objects that were found like this, after the
 // runs of these entries. An object that could not be read counts as adopted, unless one of
 // them created it.
-func planned(existing []progress.Existing, entries []Entry, objects map[object.ID]*unstructured.Unstructured) history.Record {
+func planned(existing []applyevent.Existing, entries []Entry, objects map[object.ID]*unstructured.Unstructured) history.Record {
 	var out history.Record
 	undeployed, created := history.Undeployed(entries), createdBy(entries)
 	for id, manifest := range objects {
@@ -201,7 +201,7 @@ func (c *record) outcome(tried attempt) history.Record {
 		}
 	}
 	for _, h := range tried.summary.Hooks {
-		out.Hooks = append(out.Hooks, history.HookOutcome{Event: hooks.Event(h.Hook), ID: h.ID, Outcome: string(h.State)})
+		out.Hooks = append(out.Hooks, history.HookOutcome{Event: hook.Event(h.Hook), ID: h.ID, Outcome: string(h.State)})
 	}
 	return out.Sorted()
 }

@@ -15,10 +15,10 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/hooks"
-	"github.com/ordapply/ordapply/internal/test/memcluster"
+	"github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/test/memcluster"
 )
 
 // withHooks returns a run of ConfigMaps, and of ConfigMaps that are hooks, each as
@@ -83,7 +83,7 @@ func TestRetryOverALiveApplicationStaysAnUpgrade(t *testing.T) {
 		cluster.Refuse = refusing("app")
 		_, err := stream().Do(t.Context())
 		require.Error(t, err)
-		require.Equal(t, hooks.Upgrade, records(t, stream())[0].Record().Operation)
+		require.Equal(t, hook.Upgrade, records(t, stream())[0].Record().Operation)
 		cluster.Refuse = nil
 		done(t, stream())
 		require.NotNil(t, cluster.At("configmaps/shop/backup"))

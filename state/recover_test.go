@@ -8,9 +8,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/liveset"
-	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/state/set"
+	"github.com/ordapply/ordapply/test/memcluster"
 )
 
 // withMembers returns a cluster with a set that has members of three kinds in
@@ -185,7 +185,7 @@ func TestAnOldCopyOfTheParentIsNotTrusted(t *testing.T) {
 func TestTheParentCarriesANumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		number := func(cluster *memcluster.Store) string {
-			return cluster.At("secrets/shop/shop").GetAnnotations()[liveset.NumberAnnotation]
+			return cluster.At("secrets/shop/shop").GetAnnotations()[set.NumberAnnotation]
 		}
 		cluster := memcluster.New()
 		silent := func(objects ...string) {
@@ -218,8 +218,8 @@ func TestParentAsItWasWrittenIsTrusted(t *testing.T) {
 		done(t, run)
 		cluster.Refuse = nil
 		// One of an older version is trusted too, and gets a digest.
-		rewritten(t, cluster, map[string]string{liveset.DigestAnnotation: "-"})
+		rewritten(t, cluster, map[string]string{set.DigestAnnotation: "-"})
 		done(t, run)
-		require.NotEmpty(t, cluster.At("secrets/shop/shop").GetAnnotations()[liveset.DigestAnnotation])
+		require.NotEmpty(t, cluster.At("secrets/shop/shop").GetAnnotations()[set.DigestAnnotation])
 	})
 }

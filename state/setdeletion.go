@@ -11,12 +11,12 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/activity"
-	"github.com/ordapply/ordapply/internal/history"
-	"github.com/ordapply/ordapply/internal/kubeerr"
-	"github.com/ordapply/ordapply/internal/lease"
-	"github.com/ordapply/ordapply/internal/liveset"
+	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/state/history"
+	"github.com/ordapply/ordapply/state/lease"
+	"github.com/ordapply/ordapply/state/set"
 )
 
 // SetDeletion deletes a set: its members in the reverse of the order in which
@@ -64,14 +64,14 @@ func (d SetDeletion) Do(ctx context.Context) (apply.Summary, error) {
 	}
 	lock := d.lock()
 	held, release, err := lock.Acquire(ctx, d.LockTimeout)
-	if kubeerr.MissingNamespace(err) != "" {
+	if fault.MissingNamespace(err) != "" {
 		if err = d.leaveHome(ctx); err == nil {
 			lock = d.lock()
 			held, release, err = lock.Acquire(ctx, d.LockTimeout)
 		}
 	}
 	switch {
-	case kubeerr.IsNamespaceTerminating(err): // an earlier run got that far
+	case fault.IsNamespaceTerminating(err): // an earlier run got that far
 		return d.finish(ctx)
 	case err != nil:
 		return apply.Summary{}, err
@@ -91,7 +91,7 @@ func (d SetDeletion) Do(ctx context.Context) (apply.Summary, error) {
 func (d SetDeletion) lock() lease.Lock {
 	lock := d.SetRef.lock()
 	lock.HeldWithoutNamespace = func(ctx context.Context) (bool, error) {
-		home, err := liveset.RecordsNamespace(ctx, d.Cluster, d.Kind, d.Parent)
+		home, err := set.RecordsNamespace(ctx, d.Cluster, d.Kind, d.Parent)
 		return home == "" || home == d.Namespace, err
 	}
 	return lock

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/lease"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/state/lease"
 )
 
 // SetRef names an apply set on a cluster, which need not exist, and says where its

@@ -11,13 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	applyevent "github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/apply/preview"
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/inventory"
+	"github.com/ordapply/ordapply/internal/live/inventory"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
-	"github.com/ordapply/ordapply/preview"
-	"github.com/ordapply/ordapply/progress"
 )
 
 // A run that adopts objects of a Helm release, a kapp app, … adopts no more than its stream
@@ -27,8 +27,8 @@ import (
 
 // adopted returns the live objects of the stream that are not in the set yet, also those of
 // other sets, if the run adopts any. Objects that may not be read are left out.
-func (r Run) adopted(ctx context.Context, existing []progress.Existing) map[object.ID]*unstructured.Unstructured {
-	if !slices.ContainsFunc(existing, func(e progress.Existing) bool { return e.Adopted }) {
+func (r Run) adopted(ctx context.Context, existing []applyevent.Existing) map[object.ID]*unstructured.Unstructured {
+	if !slices.ContainsFunc(existing, func(e applyevent.Existing) bool { return e.Adopted }) {
 		return nil
 	}
 	return r.outsideOfSet(ctx)
@@ -98,7 +98,7 @@ func (r Run) takeLeft(ctx context.Context, set *Set, record inventory.Inventory)
 
 // alsoContains is the beginning of a note about what is left in a record.
 func alsoContains(record inventory.Inventory, ids []object.ID) string {
-	return fmt.Sprintf("%s also contains %s, which the stream does not contain: ", record.Title, progress.JoinNames(ids))
+	return fmt.Sprintf("%s also contains %s, which the stream does not contain: ", record.Title, applyevent.JoinNames(ids))
 }
 
 // checkTaken returns an error if a tool whose objects the set takes over, now or since a run that

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/test/memcluster"
 )
 
 // A run is given the times of the last one that succeeded. Neither a run

@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/ordapply/ordapply/internal/activity"
-	"github.com/ordapply/ordapply/internal/history"
-	"github.com/ordapply/ordapply/internal/lease"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/state/history"
+	"github.com/ordapply/ordapply/state/lease"
 )
 
 // Trust makes the parent of a set vouch for all revisions of its history, and list all members

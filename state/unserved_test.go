@@ -12,8 +12,8 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/test/memcluster"
 )
 
 // gear is the kind that the tests stop serving.

@@ -7,8 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/internal/history"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/state/history"
 )
 
 // pastMembers is what the revisions of a set say of members that are to be deleted.

@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/history"
-	"github.com/ordapply/ordapply/internal/liveset"
-	"github.com/ordapply/ordapply/internal/test/memcluster"
 	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/state/history"
+	"github.com/ordapply/ordapply/state/set"
+	"github.com/ordapply/ordapply/test/memcluster"
 )
 
 // forgeLabel labels a ConfigMap as an account does that may only patch it: as a member, under the
@@ -65,7 +65,7 @@ func TestFormerMembersArePruned(t *testing.T) {
 			for i := range 14 {
 				done(t, without("ConfigMap shop/a", fmt.Sprint("ConfigMap shop/b", i%2)))
 			}
-			listed := cluster.At("secrets/shop/shop").GetAnnotations()[liveset.FormerAnnotation]
+			listed := cluster.At("secrets/shop/shop").GetAnnotations()[set.FormerAnnotation]
 			if pruned {
 				require.Empty(t, listed, "what is pruned is no member")
 				return
@@ -73,7 +73,7 @@ func TestFormerMembersArePruned(t *testing.T) {
 			require.JSONEq(t, `[["","ConfigMap","shop","b0"],["","ConfigMap","shop","b1"],["","ConfigMap","shop","former"]]`, listed)
 			done(t, runOf(t, cluster, "ConfigMap shop/a"))
 			require.Equal(t, []string{"configmaps/a"}, cluster.Members())
-			require.Empty(t, cluster.At("secrets/shop/shop").GetAnnotations()[liveset.FormerAnnotation])
+			require.Empty(t, cluster.At("secrets/shop/shop").GetAnnotations()[set.FormerAnnotation])
 		})
 	}
 }

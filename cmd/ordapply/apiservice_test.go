@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // An APIService is ready when the API server can reach its backend, not when
@@ -54,7 +54,7 @@ kind: ConfigMap
 metadata: {name: later, namespace: default, annotations: {ordapply.dev/depends-on: apiregistration.k8s.io/APIService/v1.extension.example}}
 `, address, port))
 	code, output := applyThrough(cluster.Kubeconfig, stream, "--wave-timeout", "15s")
-	require.Equal(t, exit.TimedOut, code, output)
+	require.Equal(t, report.TimedOut, code, output)
 	require.Contains(t, output, "wait for APIService v1.extension.example: not ready after 15s (--wave-timeout): FailedDiscoveryCheck: ")
 	require.Contains(t, output, "it blocks 1 resource in wave 2/2: ConfigMap default/later")
 	out, err := cluster.TryKubectl("get", "configmap", "later")
@@ -62,7 +62,7 @@ metadata: {name: later, namespace: default, annotations: {ordapply.dev/depends-o
 
 	up.Store(true)
 	code, output = applyThrough(cluster.Kubeconfig, stream, "--wave-timeout", "3m")
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 }
 
 // aggregated serves an API group without kinds while up is true.

@@ -6,26 +6,26 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
-	"github.com/ordapply/ordapply/internal/healthfiles"
-	"github.com/ordapply/ordapply/internal/plandiff"
-	"github.com/ordapply/ordapply/internal/planning"
-	"github.com/ordapply/ordapply/internal/preflight"
-	"github.com/ordapply/ordapply/internal/report"
-	"github.com/ordapply/ordapply/internal/setflags"
-	"github.com/ordapply/ordapply/internal/source"
-	"github.com/ordapply/ordapply/internal/usage"
+	"github.com/ordapply/ordapply/internal/cli/input"
+	"github.com/ordapply/ordapply/internal/cli/plan"
+
+	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/internal/run/preflight"
+
+	"github.com/ordapply/ordapply/internal/cli/usage"
 )
 
 // applyFlags are the flags of apply.
 type applyFlags struct {
-	source.InputFlags
-	planning.PlanFlags
+	input.InputFlags
+	input.PlanFlags
 	cluster  *genericclioptions.ConfigFlags
 	planFile string
 	runFlags
 	report.ViewFlags
-	healthfiles.HealthFlags
-	setflags.SetFlags
+	input.HealthFlags
+	connect.SetFlags
 }
 
 func newApply() *cobra.Command {
@@ -66,8 +66,8 @@ func newApply() *cobra.Command {
 	f.InputFlags.Register(cmd.Flags())
 	f.PlanFlags.Register(cmd.Flags())
 	f.SetFlags.Register(cmd.Flags())
-	plandiff.RegisterServerSide(cmd.Flags())
-	setflags.AddClusterFlags(cmd.Flags(), f.cluster)
+	plan.RegisterServerSide(cmd.Flags())
+	connect.AddClusterFlags(cmd.Flags(), f.cluster)
 	f.registerRun(cmd.Flags())
 	cmd.Flags().BoolVar(&f.keepGoing, "keep-going", false, "leave out what cannot be applied, with what depends on it, and apply the rest; the exit code is still 1")
 	return cmd

@@ -8,11 +8,11 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
-	"github.com/ordapply/ordapply/internal/connect"
+	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/internal/report"
-	"github.com/ordapply/ordapply/internal/setflags"
-	"github.com/ordapply/ordapply/internal/usage"
+
+	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state"
 )
@@ -93,7 +93,7 @@ refuses the set afterwards; apply --take-over takes it over again.`,
 			}
 			id, err := handOver(cmd.Context(), t, args[0], lockTimeout)
 			if err != nil {
-				return setflags.ExplainForbidden(err, t, args[0])
+				return connect.ExplainForbidden(err, t, args[0])
 			}
 			_, err = plain.Fprintf(cmd.OutOrStdout(), "%s is now managed by kubectl; take it over again with ordapply apply --applyset %s --take-over\n", report.ResourceName(id), args[0])
 			return err
@@ -101,13 +101,13 @@ refuses the set afterwards; apply --take-over takes it over again.`,
 	}
 	cluster.AddFlags(cmd.Flags())
 	cmd.Flags().StringVar(&to, "to", "", "tool that takes over the set: kubectl")
-	setflags.RegisterLockTimeout(cmd.Flags(), &lockTimeout)
+	connect.RegisterLockTimeout(cmd.Flags(), &lockTimeout)
 	return cmd
 }
 
 // handOver hands a set over to kubectl, and returns its parent.
 func handOver(ctx context.Context, t *connect.Target, name string, lockTimeout time.Duration) (object.ID, error) {
-	gvk, id, err := setflags.ParentOf(ctx, t, name)
+	gvk, id, err := connect.ParentOf(ctx, t, name)
 	if err != nil {
 		return id, err
 	}

@@ -6,17 +6,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/test/auditlog"
-	second "github.com/ordapply/ordapply/internal/test/observer"
-	"github.com/ordapply/ordapply/internal/test/recorder"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/test/auditlog"
+	"github.com/ordapply/ordapply/test/observer"
+	"github.com/ordapply/ordapply/test/recorder"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // checkGates compares the API server's audit log with the plan: no PATCH
 // arrived before the write that made a Deployment ready, according to a second
 // watch, if its resource needs it ready or its wave waits for it.
-func checkGates(t *testing.T, plan *ordering.Plan, requests []recorder.Request, cluster *testcluster.Cluster, watch *second.Observer) {
+func checkGates(t *testing.T, plan *ordering.Plan, requests []recorder.Request, cluster *testcluster.Cluster, watch *observer.Observer) {
 	t.Helper()
 	watch.Stop()
 	log, err := auditlog.Read(cluster.AuditLog())

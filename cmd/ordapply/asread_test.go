@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/recorder"
+	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/test/recorder"
 )
 
 // Between a run's read of an object and its PATCH, a controller may update it,
@@ -67,7 +67,7 @@ func TestAnObjectIsWrittenAsItWasRead(t *testing.T) {
 			}
 			flags := []string{"--applyset", "set-" + name, "-n", "as-read", "--adopt", c.adopt}
 			code, output := applyThrough(lab.cluster.Kubeconfig, manifest("one"), flags...)
-			require.Equal(t, exit.Done, code, output)
+			require.Equal(t, report.ExitDone, code, output)
 			proxy := recorder.Start(t, lab.cluster.Kubeconfig)
 			done := false
 			proxy.Inject(func(r *recorder.Request) recorder.Fault {
@@ -89,16 +89,16 @@ func TestAnObjectIsWrittenAsItWasRead(t *testing.T) {
 			require.NoError(t, err)
 			value, _, _ := unstructured.NestedString(live.Object, "data", "value")
 			if c.says != "" {
-				require.Equal(t, exit.Failed, code, output)
+				require.Equal(t, report.Failed, code, output)
 				require.Contains(t, output, c.says)
 				require.Empty(t, value)
 				return
 			}
-			require.Equal(t, exit.Done, code, output)
+			require.Equal(t, report.ExitDone, code, output)
 			require.Equal(t, "two", value)
 			proxy.Reset()
 			code, output = applyThrough(proxy.Kubeconfig, manifest("two"), flags...)
-			require.Equal(t, exit.Done, code, output)
+			require.Equal(t, report.ExitDone, code, output)
 			require.Zero(t, patches(proxy.Requests()), "the version that was sent is no part of the fingerprint")
 		})
 	}

@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/exit"
-	second "github.com/ordapply/ordapply/internal/test/observer"
-	"github.com/ordapply/ordapply/internal/test/recorder"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/test/observer"
+	"github.com/ordapply/ordapply/test/recorder"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // A first apply of N objects over K pairs of resource and namespace makes at
@@ -26,7 +26,7 @@ func TestRequestBudgetOfAFirstApply(t *testing.T) {
 	cluster := testcluster.Start(t) // its own: it has an APIService whose backend does not run here
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	code, output := ordapplyWith(proxy.Kubeconfig, "apply", "-f", file)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	patches, others, pairs := 0, map[string]int{}, map[string]bool{}
 	for _, r := range proxy.Requests() {
 		if r.Verb == "patch" {
@@ -60,7 +60,7 @@ func reapplyWithinBudget(t *testing.T, proxy *recorder.Proxy, file string) {
 
 	proxy.Reset()
 	code, output := ordapplyWith(proxy.Kubeconfig, "apply", "-f", file)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	verbs := map[string]int{}
 	for _, r := range proxy.Requests() {
 		verbs[r.Verb]++
@@ -82,11 +82,11 @@ func TestRequestsArriveInOrder(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			stream := randomStream(rand.New(rand.NewPCG(seed, 2)), 300, fmt.Sprintf("random-%d", seed))
 			proxy := recorder.Start(t, cluster.Kubeconfig)
-			watch, err := second.Start(t.Context(), cluster.Kubeconfig)
+			watch, err := observer.Start(t.Context(), cluster.Kubeconfig)
 			require.NoError(t, err)
 			var out, output bytes.Buffer
 			code := run(context.Background(), []string{"apply", "-f", "-", "--kubeconfig", proxy.Kubeconfig}, bytes.NewReader(stream), &out, &output)
-			require.Equal(t, exit.Done, code, output.String())
+			require.Equal(t, report.ExitDone, code, output.String())
 			plan := planFor(t, stream)
 			checkArrival(t, plan, proxy.Requests())
 			checkGates(t, plan, proxy.Requests(), cluster, watch)
@@ -182,7 +182,7 @@ func TestRequestBudgetOfAFailure(t *testing.T) {
 		fmt.Fprintf(&stream, "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d%[1]d, namespace: crashing}\nspec: {selector: {matchLabels: {a: d%[1]d}}, template: {metadata: {labels: {a: d%[1]d}, annotations: {localcluster/behaviour: crash-loop}}, spec: {containers: [{name: c, image: c}]}}}\n", i)
 	}
 	code, output := applyThrough(proxy.Kubeconfig, stream.Bytes(), "--wave-timeout", "15s")
-	require.Equal(t, exit.TimedOut, code, output)
+	require.Equal(t, report.TimedOut, code, output)
 	own, requested := 0, 0
 	for _, r := range proxy.Requests() {
 		switch r.Resource {
@@ -229,7 +229,7 @@ func TestRequestBudgetOfAWait(t *testing.T) {
 			})
 			code, output := applyThrough(proxy.Kubeconfig, []byte(c.stream))
 			done := time.Now()
-			require.Equal(t, exit.Done, code, output)
+			require.Equal(t, report.ExitDone, code, output)
 			require.Less(t, done.Sub(<-came), 6*time.Second, "a poll would see it later: its pauses have doubled")
 			total, requested := 0, 0
 			for _, r := range proxy.Requests() {

@@ -25,11 +25,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/retry"
 
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/auditlog"
-	"github.com/ordapply/ordapply/internal/test/recorder"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/test/auditlog"
+	"github.com/ordapply/ordapply/test/recorder"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // A run that is suspended at any of its requests until another run on its set
@@ -143,7 +143,7 @@ func (lab chaosLab) suspend(t *testing.T, act chaosAct, size, k, writes int, see
 		}
 	}
 	if sent < writes {
-		require.NotEqual(t, exit.Done, first.ProcessState.ExitCode(), "it had not sent all: %s", output.String())
+		require.NotEqual(t, report.ExitDone, first.ProcessState.ExitCode(), "it had not sent all: %s", output.String())
 	}
 	trial.knowsAll(t)
 	trial.converged(t, second)

@@ -16,9 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/recorder"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/test/recorder"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // A run that is killed at any of its requests while it recreates an object, runs hooks or
@@ -184,7 +184,7 @@ func (lab chaosLab) killOnce(t *testing.T, act undoAct, k int) {
 		require.Equal(t, act.fails, err != nil, string(output))
 	}
 	if act.fails {
-		require.Equal(t, exit.Failed, again.ProcessState.ExitCode(), string(output))
+		require.Equal(t, report.Failed, again.ProcessState.ExitCode(), string(output))
 	}
 	tr.hasAftermath(t, act.after)
 }

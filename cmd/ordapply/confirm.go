@@ -14,8 +14,8 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/abortable"
-	"github.com/ordapply/ordapply/internal/asyncwriter"
+	"github.com/ordapply/ordapply/internal/cli/abortable"
+	"github.com/ordapply/ordapply/internal/cli/files"
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
@@ -39,11 +39,11 @@ const namesAsked = 4
 // returns errNotConfirmed unless the answer is yes.
 func (f *deleteFlags) confirm(cmd *cobra.Command, d deletion, on io.Writer) error {
 	in, ok := cmd.InOrStdin().(*os.File)
-	out := asyncwriter.FileOf(cmd.OutOrStdout())
+	out := files.FileOf(cmd.OutOrStdout())
 	if f.yes || f.dryRun != "none" || os.Getenv("CI") != "" || !ok || out == nil || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) {
 		return nil
 	}
-	if screen := asyncwriter.FileOf(cmd.ErrOrStderr()); screen == nil || !term.IsTerminal(int(screen.Fd())) {
+	if screen := files.FileOf(cmd.ErrOrStderr()); screen == nil || !term.IsTerminal(int(screen.Fd())) {
 		on = cmd.OutOrStdout()
 	}
 	kinds, names := d.deleted()

@@ -9,15 +9,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ordapply/ordapply/internal/consolidate"
+	"github.com/ordapply/ordapply/internal/author/consolidate"
+	"github.com/ordapply/ordapply/internal/cli/input"
+	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/internal/planning"
-	"github.com/ordapply/ordapply/internal/usage"
 )
 
 // consolidateFlags are the flags of consolidate.
 type consolidateFlags struct {
-	planning.Offline
+	input.Offline
 	target consolidateTarget
 	output string
 }
@@ -57,7 +57,7 @@ func (f *consolidateFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	stream, err := planning.CheckedStream(inputs, f.Scope())
+	stream, err := input.CheckedStream(inputs, f.Scope())
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (f *consolidateFlags) run(cmd *cobra.Command) error {
 	if f.output == "text" {
 		return printConsolidation(cmd.OutOrStdout(), consolidation, wanted)
 	}
-	texts, err := planning.Texts(stream, inputs)
+	texts, err := input.Texts(stream, inputs)
 	if err != nil {
 		return err
 	}

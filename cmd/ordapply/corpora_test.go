@@ -15,11 +15,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/corpora"
+	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/test/corpora"
 )
 
 // planned is the expected plan of a real stream. The counts were measured
@@ -61,7 +61,7 @@ func TestPlansOfRealStreams(t *testing.T) {
 			path := filepath.Join(folder, name+".yaml")
 			if want.generated > 0 {
 				code, printed := offlineRun("plan", "--dry-run=client", "-f", path)
-				require.Equal(t, exit.Failed, code)
+				require.Equal(t, report.Failed, code)
 				require.Equal(t, want.generated, strings.Count(printed, "metadata.generateName creates a new object on each run"))
 				require.Equal(t, want.nameless, strings.Count(printed, "metadata.name is missing"))
 				require.Equal(t, want.generated+want.nameless, strings.Count(printed, "error: "))
@@ -150,9 +150,9 @@ func TestPlansOfRealAnnotations(t *testing.T) {
 			}
 			code, printed := offlineRun(args...)
 			if c.refused {
-				require.Equal(t, exit.Failed, code, printed)
+				require.Equal(t, report.Failed, code, printed)
 			} else {
-				require.Equal(t, exit.Done, code, printed)
+				require.Equal(t, report.ExitDone, code, printed)
 			}
 			for _, line := range c.says {
 				require.Contains(t, printed, line)

@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/recorder"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/test/recorder"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // Discovery is read when the run starts, and then once for a batch of CRDs:
@@ -21,7 +21,7 @@ func TestDiscoveryIsReadOncePerBatchOfCRDs(t *testing.T) {
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	stream := manyCRDs(30, "a.batch.example", "b.batch.example")
 	code, output := applyThrough(proxy.Kubeconfig, stream)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	later := discoveries(proxy.Requests())
 	t.Logf("discovery after the first PATCH: %v", later)
 	for path := range later {
@@ -38,7 +38,7 @@ func TestDiscoveryIsReadOncePerBatchOfCRDs(t *testing.T) {
 	// again.
 	proxy.Reset()
 	code, output = applyThrough(proxy.Kubeconfig, stream)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	require.Empty(t, discoveries(proxy.Requests()))
 }
 
@@ -47,7 +47,7 @@ func TestDiscoveryIsReadOncePerBatchOfCRDs(t *testing.T) {
 func TestNoCRDRequestsWithoutCRDs(t *testing.T) {
 	proxy := recorder.Start(t, shared.Get(t).Kubeconfig)
 	code, output := applyThrough(proxy.Kubeconfig, []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: without-crds, namespace: default}}\n"))
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	require.Equal(t, 1, patches(proxy.Requests()))
 	require.Empty(t, discoveries(proxy.Requests()))
 	for _, r := range proxy.Requests() {
@@ -108,16 +108,16 @@ spec:
   service: {name: nobody, namespace: default}
 `
 	code, output := applyThrough(cluster.Kubeconfig, []byte(strings.Replace(broken, "metadata: {", "metadata: {annotations: {ordapply.dev/wait: applied}, ", 1)))
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	// The API server notices its backend at its own pace.
 	require.Eventually(t, func() bool {
 		code, output = applyThrough(cluster.Kubeconfig, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: free, namespace: default}\n"))
-		require.Equal(t, exit.Done, code, output)
+		require.Equal(t, report.ExitDone, code, output)
 		return strings.Contains(output, "note: the backend of broken.example/v1 does not answer (kubectl describe apiservice v1.broken.example); no resource of this stream needs it\n")
 	}, time.Minute, 200*time.Millisecond)
 
 	code, output = applyThrough(cluster.Kubeconfig, []byte("apiVersion: broken.example/v1\nkind: Thing\nmetadata: {name: bound, namespace: default}\n"), "--kind-timeout", "1s")
-	require.Equal(t, exit.Failed, code, output)
+	require.Equal(t, report.Failed, code, output)
 	require.Contains(t, output, "1 resource of this stream will wait for it\n")
 	require.Contains(t, output, "error: wave 1/1: apply Thing.broken.example default/bound: the backend of broken.example/v1 does not answer even after 1s (--kind-timeout): ")
 	require.Contains(t, output, "; check its APIService (kubectl describe apiservice v1.broken.example)")

@@ -8,8 +8,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/recorder"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/test/recorder"
 )
 
 // Invalid and expired credentials give the same advice, before a run and during
@@ -26,7 +26,7 @@ func TestCredentialsThatAreNotAccepted(t *testing.T) {
 	stranger := filepath.Join(t.TempDir(), "kubeconfig")
 	require.NoError(t, clientcmd.WriteToFile(*config, stranger))
 	code, output := applyThrough(stranger, stream)
-	require.Equal(t, exit.Failed, code, output)
+	require.Equal(t, report.Failed, code, output)
 	require.Contains(t, output, "does not accept the credentials of your kubeconfig: log in again (")
 
 	for name, args := range map[string][]string{
@@ -37,7 +37,7 @@ func TestCredentialsThatAreNotAccepted(t *testing.T) {
 			proxy.Inject(recorder.Always(func(r *recorder.Request) bool { return r.Verb != "discovery" && r.Verb != "review" },
 				recorder.Status(401, "Unauthorized", "Unauthorized")))
 			code, output = applyThrough(proxy.Kubeconfig, stream, args...)
-			require.Equal(t, exit.Failed, code, output)
+			require.Equal(t, report.Failed, code, output)
 			require.Contains(t, output, "does not accept the credentials of your kubeconfig: log in again")
 		})
 	}

@@ -7,19 +7,19 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/planning"
-	"github.com/ordapply/ordapply/internal/report"
-	"github.com/ordapply/ordapply/internal/setflags"
-	"github.com/ordapply/ordapply/internal/source"
-	"github.com/ordapply/ordapply/internal/usage"
-	"github.com/ordapply/ordapply/internal/verbose"
+	"github.com/ordapply/ordapply/internal/cli/input"
+	"github.com/ordapply/ordapply/internal/cli/report"
+
+	"github.com/ordapply/ordapply/internal/cli/connect"
+
+	"github.com/ordapply/ordapply/internal/cli/usage"
+	"github.com/ordapply/ordapply/internal/cli/verbose"
 )
 
 // deleteFlags are the flags of delete.
 type deleteFlags struct {
-	source.InputFlags
-	planning.PlanFlags
+	input.InputFlags
+	input.PlanFlags
 	cluster         *genericclioptions.ConfigFlags
 	dryRun          string
 	output          string
@@ -62,7 +62,7 @@ objects are reported, not treated as errors.`,
 	f.cluster.AddFlags(flags)
 	flags.StringVar(&f.set, "applyset", "", "delete an apply set with all its members instead: NAME of its parent Secret, or KIND/NAME")
 	flags.BoolVar(&f.ignoreNotFound, "ignore-not-found", false, "succeed if the apply set does not exist; missing objects of manifests are never an error")
-	setflags.RegisterLockTimeout(flags, &f.lockTimeout)
+	connect.RegisterLockTimeout(flags, &f.lockTimeout)
 	flags.StringVar(&f.dryRun, "dry-run", "none", `"none"; "client": print the order only; "server": let the server check every deletion and delete nothing`)
 	flags.StringVarP(&f.output, "output", "o", "text", `format of standard output: "text": one line per resource, as in kubectl; "name": the names of deleted resources; "json": one event per line`)
 	flags.BoolVarP(&f.yes, "yes", "y", false, "delete without confirmation; delete asks only on a terminal, and never in a dry run")
@@ -116,7 +116,7 @@ func (f *deleteFlags) execute(cmd *cobra.Command, d deletion) error {
 	verbose.Of(cmd.Context()).Plan(d.order.Plan())
 	defer reporters.NotifyInterrupt(cmd.Context(), outputs.Err)()
 	summary, err := f.deleteAround(cmd.Context(), d, reporters)
-	ended, err := d.files.Ended(summary, d.target.Warnings.List(), exit.OrTimeout(summary, exit.OrInterrupted(cmd.Context(), err)))
+	ended, err := d.files.Ended(summary, d.target.Warnings.List(), report.WithTimeout(summary, report.WithInterrupt(cmd.Context(), err)))
 	reporters.End(ended)
 	return err
 }

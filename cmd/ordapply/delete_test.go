@@ -14,9 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/recorder"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/test/recorder"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 func deleteThrough(kubeconfig string, stream []byte, more ...string) (code int, out, output string) {
@@ -43,10 +43,10 @@ func TestDelete(t *testing.T) {
 func deleteInReverse(t *testing.T, cluster *testcluster.Cluster) {
 	stream, order := shopStream(t), filepath.Join("..", "..", "examples", "shop", "order.yaml")
 	code, output := applyThrough(cluster.Kubeconfig, stream, "--order", order)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	code, out, output := deleteThrough(proxy.Kubeconfig, stream, "--order", order, "--prune-namespaces")
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	require.NotContains(t, out, "kept")
 	var deleted []string
 	for _, r := range proxy.Requests() {
@@ -135,16 +135,16 @@ spec:
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, output := applyThrough(cluster.Kubeconfig, stream(name))
-			require.Equal(t, exit.Done, code, output)
+			require.Equal(t, report.ExitDone, code, output)
 			proxy := recorder.Start(t, cluster.Kubeconfig)
 			proxy.Inject(inject)
 			code, out, output := deleteThrough(proxy.Kubeconfig, stream(name))
-			require.Equal(t, exit.Done, code, output)
+			require.Equal(t, report.ExitDone, code, output)
 			blind := name == "lists-forbidden" // so the contents of the Namespace could not be read
 			require.Equal(t, blind, strings.Contains(out, "kept"), out)
 			proxy.Inject(nil)
 			code, _, output = deleteThrough(proxy.Kubeconfig, stream(name))
-			require.Equal(t, exit.Done, code, output)
+			require.Equal(t, report.ExitDone, code, output)
 			gone, err := cluster.TryKubectl("get", "namespace", name)
 			require.Error(t, err, gone)
 		})
@@ -168,7 +168,7 @@ kind: ConfigMap
 metadata: {name: protected, namespace: default}
 `)
 	code, output := applyThrough(cluster.Kubeconfig, stream)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	var first atomic.Int32
 	proxy.Inject(func(r *recorder.Request) recorder.Fault {
@@ -187,7 +187,7 @@ metadata: {name: protected, namespace: default}
 		return nil
 	})
 	code, out, output := deleteThrough(proxy.Kubeconfig, stream)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	require.Contains(t, out, "configmap/replaced kept\n")
 	require.Contains(t, output, "kept: another object has taken its name since this run read it")
 	require.Contains(t, out, "configmap/changed deleted\n")
@@ -226,7 +226,7 @@ spec:
 	cluster.Kubectl(t, "delete", "namespace", "stuck", "--wait=false")
 	cluster.Kubectl(t, "wait", "namespace/stuck", "--for=condition=NamespaceDeletionDiscoveryFailure", "--timeout=120s")
 	code, _, output := deleteThrough(cluster.Kubeconfig, []byte(namespace), "--wave-timeout", "20s")
-	require.Equal(t, exit.TimedOut, code, output)
+	require.Equal(t, report.TimedOut, code, output)
 	require.Contains(t, output, "error: wave 1/1: delete Namespace stuck: not gone after 20s (--wave-timeout): waiting until it is gone (blocked by NamespaceDeletionDiscoveryFailure: ")
 	require.Contains(t, output, "APIService v1.broken.example is not available (ServiceNotFound)")
 	require.Contains(t, output, "kubectl delete apiservice v1.broken.example\n")
@@ -236,13 +236,13 @@ spec:
 	cluster.Kubectl(t, "create", "namespace", "untold")
 	untold := "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: untold}\n"
 	code, out, output := deleteThrough(cluster.Kubeconfig, []byte(untold))
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	require.Equal(t, "namespace/untold kept\n", out)
 	require.Regexp(t, `Namespace untold +kept: its contents cannot be read: the objects of broken\.example/v1, which an APIService registers, cannot be listed: .*; --prune-namespaces deletes it with all its contents\n`, output)
 	require.Empty(t, cluster.Kubectl(t, "get", "namespace", "untold", "-o", "jsonpath={.metadata.deletionTimestamp}"))
 
 	code, _, output = deleteThrough(cluster.Kubeconfig, []byte(namespace+untold+service))
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	require.Regexp(t, `Namespace untold +deleted`, output)
 	require.Regexp(t, `(?s)wave 1/2: .*APIService v1.broken.example +deleted.*wave 2/2: .*Namespace stuck +deleted`, output)
 }
@@ -256,7 +256,7 @@ func deleteKilled(t *testing.T, cluster *testcluster.Cluster, k int32) {
 	namespace := fmt.Sprintf("killed-%d", k)
 	stream := faultStream(namespace)
 	code, output := applyThrough(cluster.Kubeconfig, stream)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	cmd := exec.Command(bin, "delete", "-f", "-", "--kubeconfig", proxy.Kubeconfig)
 	cmd.Stdin = bytes.NewReader(stream)
@@ -265,7 +265,7 @@ func deleteKilled(t *testing.T, cluster *testcluster.Cluster, k int32) {
 	require.Error(t, err, "it was killed at one of its five deletions")
 	proxy.Inject(nil)
 	code, out, output := deleteThrough(proxy.Kubeconfig, stream)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	require.NotContains(t, out, "kept")
 	gone, err := cluster.TryKubectl("get", "namespace", namespace)
 	require.Error(t, err, gone)
@@ -276,7 +276,7 @@ func deleteKilled(t *testing.T, cluster *testcluster.Cluster, k int32) {
 func deleteInterrupted(t *testing.T, cluster *testcluster.Cluster) {
 	stream := faultStream("halted")
 	code, output := applyThrough(cluster.Kubeconfig, stream)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	ctx, cancel := context.WithCancel(t.Context())
 	proxy.Inject(func(r *recorder.Request) recorder.Fault {
@@ -287,10 +287,10 @@ func deleteInterrupted(t *testing.T, cluster *testcluster.Cluster) {
 	})
 	var out, err bytes.Buffer
 	code = run(ctx, []string{"delete", "-f", "-", "--kubeconfig", proxy.Kubeconfig}, bytes.NewReader(stream), &out, &err)
-	require.Equal(t, exit.Interrupted, code, err.String())
+	require.Equal(t, report.Interrupted, code, err.String())
 	require.Contains(t, err.String(), "error: interrupted: no further resource was started; run the same command again to finish")
 	cluster.Kubectl(t, "get", "namespace", "halted")
 	proxy.Inject(nil)
 	code, _, output = deleteThrough(proxy.Kubeconfig, stream)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 }

@@ -6,13 +6,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/connect"
-	"github.com/ordapply/ordapply/internal/events"
-	"github.com/ordapply/ordapply/internal/exit"
+	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/internal/report"
-	"github.com/ordapply/ordapply/internal/setflags"
-	"github.com/ordapply/ordapply/internal/verbose"
+	"github.com/ordapply/ordapply/internal/view/events"
+
+	"github.com/ordapply/ordapply/internal/cli/verbose"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state"
@@ -34,7 +33,7 @@ func (f *deleteFlags) deleteSet(cmd *cobra.Command, files *report.Files) error {
 		err = nil
 		plain.Fprintf(outputs.Err, "apply set %s not found\n", f.set)
 	}
-	ended, err := files.Ended(summary, warned, exit.OrTimeout(summary, exit.OrInterrupted(cmd.Context(), err)))
+	ended, err := files.Ended(summary, warned, report.WithTimeout(summary, report.WithInterrupt(cmd.Context(), err)))
 	switch {
 	case reporters != nil:
 		reporters.End(ended)
@@ -55,12 +54,12 @@ func (f *deleteFlags) runSetDeletion(cmd *cobra.Command, files *report.Files, ou
 		return apply.Summary{}, nil, err
 	}
 	summary, err := f.runOn(cmd, t, files, outputs, reporters)
-	return summary, t.Warnings.List(), setflags.ExplainForbidden(err, t, f.set, "--delete")
+	return summary, t.Warnings.List(), connect.ExplainForbidden(err, t, f.set, "--delete")
 }
 
 // runOn deletes the set on a cluster, or prints the order of deletion.
 func (f *deleteFlags) runOn(cmd *cobra.Command, t *connect.Target, files *report.Files, outputs report.Outputs, reporters **report.Reporters) (apply.Summary, error) {
-	gvk, id, err := setflags.ParentOf(cmd.Context(), t, f.set)
+	gvk, id, err := connect.ParentOf(cmd.Context(), t, f.set)
 	if err != nil {
 		return apply.Summary{}, err
 	}
@@ -68,7 +67,7 @@ func (f *deleteFlags) runOn(cmd *cobra.Command, t *connect.Target, files *report
 	d := state.SetDeletion{
 		SetRef: state.SetRef{
 			Cluster: t.Cluster, Parent: id, Kind: gvk, Namespace: t.RecordsNamespace, NewHome: t.Scope.Namespace, LockTimeout: f.lockTimeout,
-			OnWaiting: setflags.WaitingFor(f.set, outputs.Err),
+			OnWaiting: connect.WaitingFor(f.set, outputs.Err),
 		},
 		Remover: f.remover(known, func(e apply.Event) { (*reporters).Event(e) }),
 		OnNote:  func(text string) { plain.Fprintf(outputs.Err, "note: %s\n", text) },

@@ -11,13 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/hooks"
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/access"
-	"github.com/ordapply/ordapply/internal/connect"
-	"github.com/ordapply/ordapply/internal/hookrun"
-	"github.com/ordapply/ordapply/internal/hooks"
-	"github.com/ordapply/ordapply/internal/planning"
-	"github.com/ordapply/ordapply/internal/report"
+	"github.com/ordapply/ordapply/internal/author/hook"
+	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/cli/input"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/internal/live/access"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -39,7 +39,7 @@ type deletion struct {
 func (f *deleteFlags) prepare(cmd *cobra.Command, files *report.Files) (d deletion, err error) {
 	d.files = files
 	f.DropText, f.Outcome = true, "nothing was deleted"
-	inputs, options, err := planning.ReadAll(cmd, &f.InputFlags, &f.PlanFlags, connect.ScopeOf(f.cluster, ""))
+	inputs, options, err := input.ReadAll(cmd, &f.InputFlags, &f.PlanFlags, connect.ScopeOf(f.cluster, ""))
 	if err != nil {
 		return d, err
 	}
@@ -48,10 +48,10 @@ func (f *deleteFlags) prepare(cmd *cobra.Command, files *report.Files) (d deleti
 	}
 	scope := d.target.Scope
 	scope.Deletion = true
-	stream, err := apply.NewStream(planning.MarkHooks(inputs, &options), scope)
+	stream, err := apply.NewStream(input.MarkHooks(inputs, &options), scope)
 	skipped, refused := f.LeaveOutArgoHooks(stream, options)
 	options.Excluded, d.keep, d.hooks, d.source = stream.Excluded, protectedIn(stream), stream.Hooks, options.OrderSource
-	remarks, wrong := planning.CheckDeletion(stream, options, d.target)
+	remarks, wrong := input.CheckDeletion(stream, options, d.target)
 	order, unordered := ordering.DeletionOrder(stream.Resources, options)
 	if err := errors.Join(err, refused, wrong, unordered); err != nil {
 		return d, err
@@ -68,8 +68,8 @@ func (f *deleteFlags) prepare(cmd *cobra.Command, files *report.Files) (d deleti
 	required := func() []kube.Permission {
 		all := access.RemovalPermissions(d.live, kube.KindsOf(d.target.Cluster))
 		if f.dryRun == "none" {
-			running, _ := hooks.Read(d.hooks, d.source)
-			all.Add(hookrun.Permissions(running, kube.KindsOf(d.target.Cluster), f.diagnosis, hooks.PreDelete, hooks.PostDelete))
+			running, _ := hook.Read(d.hooks, d.source)
+			all.Add(hooks.Permissions(running, kube.KindsOf(d.target.Cluster), f.diagnosis, hook.PreDelete, hook.PostDelete))
 		}
 		return all.Required
 	}
@@ -148,24 +148,24 @@ func (d deletion) uninstalls() bool {
 // and after, and then deletes objects that hooks left behind.
 func (f *deleteFlags) deleteAround(ctx context.Context, d deletion, reporters *report.Reporters) (apply.Summary, error) {
 	remover := f.remover(d, reporters.Event)
-	all, _ := hooks.Read(d.hooks, d.source)
+	all, _ := hook.Read(d.hooks, d.source)
 	if len(all) == 0 || f.dryRun == "server" {
 		return remover.Run(ctx, d.order, d.live)
 	}
-	runner := hookrun.Runner{Applier: f.hookApplier(d.target, d.files, reporters.Event), Events: reporters.Event}
+	runner := hooks.Runner{Applier: f.hookApplier(d.target, d.files, reporters.Event), Events: reporters.Event}
 	remover.Ignore = func(found *unstructured.Unstructured) bool { return runner.WillRemove(all, found) }
 	running := all
 	if !d.uninstalls() {
 		running = nil
 	}
-	ran, err := runner.Run(ctx, hooks.PreDelete, running)
+	ran, err := runner.Run(ctx, hook.PreDelete, running)
 	if err != nil {
 		return apply.Summary{Hooks: ran}, err
 	}
 	summary, err := remover.Run(ctx, d.order, d.live)
 	if err == nil {
 		var after []apply.Result
-		after, err = runner.Run(ctx, hooks.PostDelete, running)
+		after, err = runner.Run(ctx, hook.PostDelete, running)
 		ran = append(ran, after...)
 	}
 	if err == nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/fn"
-	"github.com/ordapply/ordapply/internal/test/seeds"
 	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/sortorder"
+	"github.com/ordapply/ordapply/test/seeds"
 )
 
 // layouts returns layouts of one ConfigMap.

@@ -24,10 +24,10 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/plandiff"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/internal/cli/plan"
+	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // edited is an applied object with a manual edit.
@@ -56,7 +56,7 @@ type edits struct {
 // --force-conflicts`.
 func TestDiffAgreesWithKubectl(t *testing.T) {
 	e := newEdits(t)
-	require.Equal(t, exit.Done, e.ordapply("apply", "--wait=false", "-f", e.file("all.yaml", e.manifests()...)))
+	require.Equal(t, report.ExitDone, e.ordapply("apply", "--wait=false", "-f", e.file("all.yaml", e.manifests()...)))
 	e.each(func(o *edited) { e.mark(o) })
 	e.each(func(o *edited) { e.makeEdit(o) })
 
@@ -67,12 +67,12 @@ func TestDiffAgreesWithKubectl(t *testing.T) {
 	e.eachIndexed(func(i int, o *edited) {
 		_, conflict := e.dryRun(o, false)
 		require.True(t, conflict == nil || apierrors.IsConflict(conflict), "%s: %v", o, conflict)
-		plain, forced := exit.Done, exit.Done
+		plain, forced := report.ExitDone, report.ExitDone
 		if changed[o.name()] {
-			plain, forced = exit.Failed, exit.Failed
+			plain, forced = report.Failed, report.Failed
 		}
 		if conflict != nil {
-			plain = exit.Usage
+			plain = report.Usage
 		}
 		require.Equal(t, plain, e.ordapply("diff", "-f", o.file), "diff after %s", o)
 		require.Equal(t, forced, e.ordapply("diff", "--force-conflicts", "-f", o.file), "diff --force-conflicts after %s", o)
@@ -84,7 +84,7 @@ func TestDiffAgreesWithKubectl(t *testing.T) {
 		mu.Unlock()
 	})
 
-	require.Equal(t, exit.Done, e.ordapply("apply", "--wait=false", "--force-conflicts", "-f", filepath.Join(filepath.Dir(e.objects[0].file), "all.yaml")))
+	require.Equal(t, report.ExitDone, e.ordapply("apply", "--wait=false", "--force-conflicts", "-f", filepath.Join(filepath.Dir(e.objects[0].file), "all.yaml")))
 	kinds, made := map[string]bool{}, map[string]int{}
 	e.eachIndexed(func(i int, o *edited) {
 		live, err := e.resource(o).Get(t.Context(), o.obj.GetName(), metav1.GetOptions{})
@@ -109,7 +109,7 @@ func newEdits(t *testing.T) *edits {
 	t.Helper()
 	e := &edits{t: t, cluster: shared.Get(t)}
 	kinds := filepath.Join("testdata", "edits", "crds.yaml")
-	require.Equal(t, exit.Done, e.ordapply("apply", "-f", kinds))
+	require.Equal(t, report.ExitDone, e.ordapply("apply", "-f", kinds))
 	config, err := clientcmd.BuildConfigFromFlags("", e.cluster.Kubeconfig)
 	require.NoError(t, err)
 	config.QPS = -1
@@ -159,7 +159,7 @@ func (o *edited) String() string {
 }
 
 // name returns kubectl's file name for the object.
-func (o *edited) name() string { return plandiff.FileName(o.obj) }
+func (o *edited) name() string { return plan.FileName(o.obj) }
 
 func (e *edits) manifests() []*unstructured.Unstructured {
 	var out []*unstructured.Unstructured
@@ -190,7 +190,7 @@ func (e *edits) file(path string, objects ...*unstructured.Unstructured) string 
 func (e *edits) ordapply(args ...string) int {
 	var out, output bytes.Buffer
 	code := run(context.Background(), append(args, "--kubeconfig", e.cluster.Kubeconfig), nil, &out, &output)
-	if code != exit.Done && args[0] == "apply" {
+	if code != report.ExitDone && args[0] == "apply" {
 		e.t.Log(output.String())
 	}
 	return code

@@ -7,23 +7,23 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/external"
+	"github.com/ordapply/ordapply/internal/cli/input"
+	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/internal/planning"
-	"github.com/ordapply/ordapply/internal/report"
-	"github.com/ordapply/ordapply/internal/verbose"
+	"github.com/ordapply/ordapply/internal/run/wait"
+
+	"github.com/ordapply/ordapply/apply/preview"
+	"github.com/ordapply/ordapply/internal/cli/verbose"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/preview"
 )
 
 // execute runs a plan on a cluster and reports its events.
 func (f *applyFlags) execute(cmd *cobra.Command, j session) error {
 	j.plan.Notes = append(j.plan.Notes, j.target.UndiscoveredNotes(j.stream)...)
-	j.plan.Notes = append(j.plan.Notes, planning.UnknownKindNotes(j.target.Cluster, j.stream, j.plan, f.kindTimeout)...)
+	j.plan.Notes = append(j.plan.Notes, input.UnknownKindNotes(j.target.Cluster, j.stream, j.plan, f.kindTimeout)...)
 	if f.dryRun != "none" {
-		j.plan.Notes = append(j.plan.Notes, external.AbsentNotes(cmd.Context(), kube.NewReadOnly(j.target.Cluster), j.plan)...)
+		j.plan.Notes = append(j.plan.Notes, wait.AbsentNotes(cmd.Context(), kube.NewReadOnly(j.target.Cluster), j.plan)...)
 	}
 	outputs := report.OpenOutputs(cmd)
 	defer outputs.Close(cmd.Context())
@@ -35,7 +35,7 @@ func (f *applyFlags) execute(cmd *cobra.Command, j session) error {
 	defer reporters.NotifyInterrupt(cmd.Context(), outputs.Err)()
 	wayBack := ""
 	summary, err := f.apply(cmd.Context(), execution{j, f.applier(j, reporters.Event), reporters, outputs.Err, &wayBack})
-	ended, err := j.files.Ended(summary, j.target.Warnings.List(), exit.OrTimeout(summary, exit.OrInterrupted(cmd.Context(), err)))
+	ended, err := j.files.Ended(summary, j.target.Warnings.List(), report.WithTimeout(summary, report.WithInterrupt(cmd.Context(), err)))
 	reporters.End(ended)
 	if wayBack != "" {
 		plain.Fprintln(outputs.Err, wayBack)

@@ -8,16 +8,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ordapply/ordapply/internal/cli/input"
+	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/internal/nearest"
-	"github.com/ordapply/ordapply/internal/planning"
-	"github.com/ordapply/ordapply/internal/planprint"
-	"github.com/ordapply/ordapply/internal/usage"
+	"github.com/ordapply/ordapply/internal/view/drawing"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
 func newExplain() *cobra.Command {
-	var in planning.Offline
+	var in input.Offline
 	cmd := &cobra.Command{
 		Use:   "explain KIND/NAME -f FILE",
 		Short: "Explain one resource: its wave, dependencies and dependents, without a cluster",
@@ -44,7 +44,7 @@ func newExplain() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = planprint.Explain(cmd.OutOrStdout(), plan, id)
+			_, err = drawing.Explain(cmd.OutOrStdout(), plan, id)
 			return errors.Join(err, plan.Err())
 		},
 	}
@@ -93,7 +93,7 @@ func find(plan *ordering.Plan, kind, name, namespace string) (object.ID, error) 
 		all = append(all, id.Kind+"/"+id.Name)
 	}
 	found := slices.DeleteFunc(ids, func(id object.ID) bool {
-		return id.Name != name || !planning.IsKind(id, kind) || namespace != "" && id.Namespace != "" && id.Namespace != namespace
+		return id.Name != name || !input.IsKind(id, kind) || namespace != "" && id.Namespace != "" && id.Namespace != namespace
 	})
 	switch len(found) {
 	case 0:

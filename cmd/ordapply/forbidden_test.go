@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // lesserAccounts are Roles for users that lack one thing that an apply set needs. RBAC
@@ -57,11 +57,11 @@ func TestMissingPermissionsOfASet(t *testing.T) {
 	for _, size := range []int{1, 2} {
 		require.NoError(t, os.WriteFile(manifests, []byte(configMapStream("denied", size)), 0o600))
 		code, output := ordapplyWith(cluster.Kubeconfig, "apply", "-f", manifests, "-n", "denied", "--applyset", "shop")
-		require.Equal(t, exit.Done, code, output)
+		require.Equal(t, report.ExitDone, code, output)
 	}
 	require.NoError(t, os.WriteFile(manifests, []byte(configMapStream("denied", 3)), 0o600))
 	code, output := ordapplyWith(cluster.Kubeconfig, "plan", "-f", manifests, "-n", "denied", "--applyset", "shop", "--out", plan)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 
 	// By verb, the accounts that can do it nevertheless: it needs no Lease, or no list.
 	onSet := []string{"-f", manifests, "--applyset", "shop"}
@@ -106,9 +106,9 @@ func isDenied(t *testing.T, cluster *testcluster.Cluster, account string, args [
 	defer cancel()
 	var out, stderr bytes.Buffer
 	code := run(ctx, append(args, "-n", "denied", "--as", account, "--kubeconfig", cluster.Kubeconfig), nil, &out, &stderr)
-	want := exit.Failed
+	want := report.Failed
 	if args[0] == "diff" {
-		want = exit.DiffFailed
+		want = report.DiffFailed
 	}
 	require.Equal(t, want, code, "%v: %s", args, stderr.String())
 	require.Regexp(t, `(?m)^error: .*("`+account+`" cannot|"`+account+`" may not)`, stderr.String(), "%v", args)

@@ -6,17 +6,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ordapply/ordapply/internal/drawing"
+	"github.com/ordapply/ordapply/internal/cli/input"
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/internal/planning"
-	"github.com/ordapply/ordapply/internal/planprint"
-	"github.com/ordapply/ordapply/internal/svg"
-	"github.com/ordapply/ordapply/internal/usage"
+	"github.com/ordapply/ordapply/internal/view/drawing"
+
+	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/ordering"
 )
 
 func newGraph() *cobra.Command {
-	var in planning.Offline
+	var in input.Offline
 	var output string
 	cmd := &cobra.Command{
 		Use:   "graph -f FILE",
@@ -49,11 +48,11 @@ func draw(cmd *cobra.Command, plan *ordering.Plan, output string) error {
 	out := cmd.OutOrStdout()
 	switch output {
 	case "json":
-		return planprint.JSON(out, plan)
+		return drawing.PlanJSON(out, plan)
 	case "mermaid":
 		return plain.WriteLines(out, drawing.Draw(plan).WriteMermaid)
 	case "svg":
-		return plain.WriteLines(out, func(w io.Writer) error { return svg.Write(w, drawing.Draw(plan)) })
+		return plain.WriteLines(out, func(w io.Writer) error { return drawing.WriteSVG(w, drawing.Draw(plan)) })
 	}
 	return plain.WriteLines(out, drawing.Draw(plan).WriteDOT)
 }

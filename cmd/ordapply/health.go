@@ -12,17 +12,17 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/health"
-	"github.com/ordapply/ordapply/internal/healthfiles"
-	"github.com/ordapply/ordapply/internal/orderfile"
+	"github.com/ordapply/ordapply/internal/cli/input"
+
+	"github.com/ordapply/ordapply/internal/cli/status"
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/internal/setstatus"
-	"github.com/ordapply/ordapply/internal/source"
-	"github.com/ordapply/ordapply/internal/usage"
+
+	"github.com/ordapply/ordapply/internal/cli/usage"
 )
 
 func newHealth() *cobra.Command {
-	var in source.InputFlags
-	var rules healthfiles.HealthFlags
+	var in input.InputFlags
+	var rules input.HealthFlags
 	var output string
 	cmd := &cobra.Command{
 		Use:   "health -f FILE",
@@ -41,7 +41,7 @@ that apply would wait for, it reports the reason.
 			if err != nil {
 				return err
 			}
-			if err := orderfile.UseHealthRules(cmd.Context(), assessor, in.Order); err != nil {
+			if err := input.UseHealthRules(cmd.Context(), assessor, in.Order); err != nil {
 				return err
 			}
 			return assessAll(cmd, &in, assessor, output)
@@ -57,7 +57,7 @@ that apply would wait for, it reports the reason.
 
 // assessAll prints a verdict for every object. It returns errors for objects
 // that cannot be read and for invalid annotations.
-func assessAll(cmd *cobra.Command, in *source.InputFlags, assessor *health.Assessor, output string) error {
+func assessAll(cmd *cobra.Command, in *input.InputFlags, assessor *health.Assessor, output string) error {
 	objects, err := in.ReadLive(cmd)
 	errs := []error{err}
 	assessor.ColumnsOf = columnsIn(objects)
@@ -110,7 +110,7 @@ func judge(assessor *health.Assessor, obj *unstructured.Unstructured) assessment
 	}
 	j := assessmentJSON{
 		ID: apply.Meta(obj).ID.String(), Verdict: a.Verdict.String(), Health: a.Grade().String(), Reason: a.Reason, Rule: a.Rule,
-		word: setstatus.StatusWord(a.Verdict, a.Grade()), NoStatus: a.NoStatus, Assumed: a.Assumed, Held: a.SuspendedBySpec,
+		word: status.StatusWord(a.Verdict, a.Grade()), NoStatus: a.NoStatus, Assumed: a.Assumed, Held: a.SuspendedBySpec,
 	}
 	for _, backend := range a.Backends {
 		j.Endpoints = append(j.Endpoints, backend.String())
@@ -120,7 +120,7 @@ func judge(assessor *health.Assessor, obj *unstructured.Unstructured) assessment
 
 func (j assessmentJSON) print(out io.Writer, output string) error {
 	if output == "json" {
-		return setstatus.WriteJSON(out, j)
+		return status.WriteJSON(out, j)
 	}
 	_, err := plain.Fprintf(out, "%-11s  %s  %s (%s)\n", j.word, j.ID, j.Reason, j.Rule)
 	for _, service := range j.Endpoints {

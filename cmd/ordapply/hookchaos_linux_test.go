@@ -16,10 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/recorder"
+	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/state"
+	"github.com/ordapply/ordapply/test/recorder"
 )
 
 // hookStream is a ConfigMap with a value, and hooks before and after an install and
@@ -129,7 +129,7 @@ func TestSuspendedInAHook(t *testing.T) {
 	goesOn := time.Now()
 	_ = first.Process.Signal(syscall.SIGCONT)
 	<-ended
-	require.Equal(t, exit.Failed, first.ProcessState.ExitCode(), words.String())
+	require.Equal(t, report.Failed, first.ProcessState.ExitCode(), words.String())
 	require.Contains(t, words.String(), "error: this run lost its lock (Lease hook-suspended/ordapply.secret.set): another run took it and has ended since")
 	for _, r := range proxy.Requests() {
 		require.False(t, isWrite(&r) && r.Arrived.After(goesOn), "sent after it went on: %s", r)

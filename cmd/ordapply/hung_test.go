@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/connect"
-	"github.com/ordapply/ordapply/internal/exit"
+	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/cli/report"
 )
 
 // An interrupt ends every wait before a run, and --timeout limits requests to
@@ -24,7 +24,7 @@ func TestTimeoutBeforeRun(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "app.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"), 0o600))
 	code, output := runOn(t.Context(), nil, "apply", "-f", file, "--timeout", "50ms", "--kubeconfig", kubeconfig)
-	require.Equal(t, exit.TimedOut, code, output)
+	require.Equal(t, report.TimedOut, code, output)
 	require.Regexp(t, `^error: timed out after 50ms \(--timeout\) while waiting for the API server at http://127.0.0.1:\d+ \(context c\) to list what it serves: check that it is up, and that this is the context you mean\n$`, output)
 
 	<-requested
@@ -37,7 +37,7 @@ func TestTimeoutBeforeRun(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		go func() { <-requested; interrupt() }()
 		code, output := runOn(ctx, open, append(args, "--kubeconfig", kubeconfig)...)
-		require.Equal(t, exit.Interrupted, code, "%v: %s", args, output)
+		require.Equal(t, report.Interrupted, code, "%v: %s", args, output)
 		interrupt()
 	}
 }

@@ -10,18 +10,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/initorder"
-	"github.com/ordapply/ordapply/internal/outfile"
+	"github.com/ordapply/ordapply/internal/author/draft"
+	"github.com/ordapply/ordapply/internal/cli/files"
+	"github.com/ordapply/ordapply/internal/cli/input"
+	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/internal/planning"
-	"github.com/ordapply/ordapply/internal/usage"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/sortorder"
 )
 
 // initFlags are the flags of init.
 type initFlags struct {
-	planning.Offline
+	input.Offline
 	name, output string
 	force        bool
 }
@@ -59,11 +59,11 @@ func (f *initFlags) run(cmd *cobra.Command) error {
 	}
 	frameless := options // Helm's hooks run around the plan of a SortOrder, whatever else is in the stream
 	frameless.OrderSource = ordering.OrderSourceNone
-	stream, err := planning.CheckedStream(planning.MarkHooks(inputs, &frameless), f.Scope())
+	stream, err := input.CheckedStream(input.MarkHooks(inputs, &frameless), f.Scope())
 	if err != nil {
 		return err
 	}
-	order, err := initorder.Propose(asWritten(stream.Resources, inputs), options, f.name)
+	order, err := draft.Propose(asWritten(stream.Resources, inputs), options, f.name)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (f *initFlags) run(cmd *cobra.Command) error {
 		_, err := cmd.OutOrStdout().Write(text)
 		return err
 	}
-	if err := outfile.Write(cmd.Context(), f.output, 0o644, text); err != nil {
+	if err := files.Write(cmd.Context(), f.output, 0o644, text); err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
 	plain.Fprintf(cmd.ErrOrStderr(), "%s written: %s; read it, then try ordapply plan --order %s\n", f.output, plain.Count(len(order.Entries()), "layer"), plain.ShellQuote(f.output))
@@ -110,7 +110,7 @@ func (f *initFlags) check() error {
 	case f.output == "":
 		return nil
 	}
-	if err := outfile.Check(f.output); err != nil {
+	if err := files.CheckWritable(f.output); err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
 	info, err := os.Stat(f.output)

@@ -16,14 +16,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/fn"
-	"github.com/ordapply/ordapply/internal/initorder"
-	"github.com/ordapply/ordapply/internal/test/corpora"
-	"github.com/ordapply/ordapply/internal/test/plancase"
-	"github.com/ordapply/ordapply/internal/test/seeds"
+	"github.com/ordapply/ordapply/internal/author/draft"
 	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/sortorder"
+	"github.com/ordapply/ordapply/test/corpora"
+	"github.com/ordapply/ordapply/test/plancase"
+	"github.com/ordapply/ordapply/test/seeds"
 )
 
 // An order that init writes fails nowhere where the stream applies without one.
@@ -83,7 +83,7 @@ func planOptions() ordering.Options { return ordering.Options{SkipHooks: true} }
 func requireNoHarm(t *testing.T, resources []ordering.Resource, without *ordering.Plan, needs *mayNeed) {
 	t.Helper()
 	options := planOptions()
-	proposal, err := initorder.Propose(resources, options, "first")
+	proposal, err := draft.Propose(resources, options, "first")
 	require.NoError(t, err)
 	text := proposal.YAML()
 	order, err := sortorder.Parse(text)

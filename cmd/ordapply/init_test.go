@@ -11,16 +11,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/fn"
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/initorder"
-	"github.com/ordapply/ordapply/internal/stamp"
-	"github.com/ordapply/ordapply/internal/test/corpora"
-	"github.com/ordapply/ordapply/internal/test/plancase"
-	"github.com/ordapply/ordapply/internal/test/seeds"
-	"github.com/ordapply/ordapply/internal/vet"
+	"github.com/ordapply/ordapply/internal/author/draft"
+	"github.com/ordapply/ordapply/internal/author/lint"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/internal/plan/stamp"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/sortorder"
+	"github.com/ordapply/ordapply/test/corpora"
+	"github.com/ordapply/ordapply/test/plancase"
+	"github.com/ordapply/ordapply/test/seeds"
 )
 
 // What init writes for a real stream is a plan, and vet finds no more with it than
@@ -33,7 +33,7 @@ func TestInitOfRealStreams(t *testing.T) {
 			path := filepath.Join(folder, name+".yaml")
 			if want.generated+want.nameless > 0 { // nothing can plan it whole
 				code, output := offlineRun("init", "-f", path)
-				require.Equal(t, exit.Failed, code)
+				require.Equal(t, report.Failed, code)
 				require.Contains(t, output, "metadata.generateName")
 				resources := readable(t, path, false)
 				requireSound(t, resources, ordering.Options{})
@@ -90,11 +90,11 @@ func requireInit(t *testing.T, args ...string) {
 	t.Helper()
 	order := filepath.Join(t.TempDir(), "order.yaml")
 	code, output := offlineRun(append([]string{"init", "-o", order}, args...)...)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	written, err := os.ReadFile(order)
 	require.NoError(t, err)
 	code, output = offlineRun(append([]string{"plan", "--dry-run=client", "--order", order}, args...)...)
-	require.Equal(t, exit.Done, code, "%s\n%s", output, written)
+	require.Equal(t, report.ExitDone, code, "%s\n%s", output, written)
 	require.NotContains(t, output, "warning", "%s", written)
 	_, without := offlineRun(append([]string{"vet", "--strict"}, args...)...)
 	_, with := offlineRun(append([]string{"vet", "--strict", "--order", order}, args...)...)
@@ -134,7 +134,7 @@ func TestInitIsSound(t *testing.T) {
 // requireSound proposes an order for resources and checks its plan.
 func requireSound(t *testing.T, resources []ordering.Resource, options ordering.Options) {
 	t.Helper()
-	order, err := initorder.Propose(resources, options, "first")
+	order, err := draft.Propose(resources, options, "first")
 	require.NoError(t, err)
 	text := order.YAML()
 	parsed, err := sortorder.Parse(text)
@@ -159,11 +159,11 @@ func requireSound(t *testing.T, resources []ordering.Resource, options ordering.
 	for _, source := range []ordering.OrderSource{ordering.OrderSourceAuto, ordering.OrderSourceNone} {
 		unordered := options
 		unordered.OrderSource, unordered.NoPrerequisites = source, source == ordering.OrderSourceNone || options.NoPrerequisites
-		for _, f := range vet.Check(resources, unordered) {
+		for _, f := range lint.Check(resources, unordered) {
 			known[about(f.Text)] = true
 		}
 	}
-	for _, f := range vet.Check(stamped, options) {
+	for _, f := range lint.Check(stamped, options) {
 		if !known[about(f.Text)] && !strings.Contains(f.Text, "a SortOrder's stamps take precedence") {
 			require.Fail(t, "a finding about the order", "%s\n%s", f.Text, text)
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/util/cert"
 
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // The Pods of a stream with its own webhook, which injects a sidecar and fails
@@ -33,7 +33,7 @@ func TestPodsAreInjected(t *testing.T) {
 			t.Cleanup(func() { cluster.Kubectl(t, "delete", "mutatingwebhookconfiguration", namespace) })
 
 			code, output := applyThrough(cluster.Kubeconfig, []byte(strings.Join(documents, "---\n")), "--wave-timeout", "30s")
-			require.Equal(t, exit.Done, code, output)
+			require.Equal(t, report.ExitDone, code, output)
 			cluster.Kubectl(t, "create", "job", "-n", namespace, "from-cron", "--from=cronjob/nightly")
 			cluster.Kubectl(t, "wait", "-n", namespace, "--for=condition=Complete", "--timeout=30s", "job/from-cron")
 			pods := cluster.Kubectl(t, "get", "pods", "-n", namespace, "-o", `jsonpath={range .items[*]}{.metadata.labels.app}: {.spec.containers[*].name}{"\n"}{end}`)

@@ -19,12 +19,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/abortable"
-	"github.com/ordapply/ordapply/internal/exit"
+	"github.com/ordapply/ordapply/internal/cli/abortable"
+	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/limits"
-	"github.com/ordapply/ordapply/internal/loop"
-	"github.com/ordapply/ordapply/internal/test/recorder"
+	"github.com/ordapply/ordapply/internal/run/loop"
 	"github.com/ordapply/ordapply/state"
+	"github.com/ordapply/ordapply/test/recorder"
 )
 
 // During a request the first interrupt is reported immediately, and the request
@@ -47,7 +47,7 @@ func TestTheSecondInterruptEndsAtOnce(t *testing.T) {
 			p.await(t, "interrupted: finishing requests in flight; interrupt again to stop now")
 			begin := time.Now()
 			require.NoError(t, p.Process.Signal(signals[1]))
-			require.Equal(t, exit.Interrupted, p.end())
+			require.Equal(t, report.Interrupted, p.end())
 			require.Less(t, time.Since(begin), 9*time.Second, "it waited for the request, which has 10 s")
 			require.NotContains(t, p.printed.String(), "error:", "it went on")
 		})
@@ -57,7 +57,7 @@ func TestTheSecondInterruptEndsAtOnce(t *testing.T) {
 		p := startProgram(t, "apply", "-f", file, "--kubeconfig", proxy.Kubeconfig, "-o", "json")
 		<-arrived
 		require.NoError(t, p.Process.Signal(os.Interrupt))
-		require.Equal(t, exit.Interrupted, p.end())
+		require.Equal(t, report.Interrupted, p.end())
 		require.Contains(t, p.printed.String(), "error: interrupted: no further resource was started; run the same command again to finish")
 		require.Contains(t, p.out.String(), `"type":"runEnd"`)
 		require.Contains(t, p.out.String(), `"state":"interrupted","exitCode":130`)
@@ -93,7 +93,7 @@ func TestInterruptedBeforeTheRun(t *testing.T) {
 		_, err := p.stdin.Write([]byte(strings.Repeat("# more than a pipe holds: the program reads\n", 10_000)))
 		require.NoError(t, err)
 		require.NoError(t, p.Process.Signal(os.Interrupt))
-		require.Equal(t, exit.Interrupted, p.end())
+		require.Equal(t, report.Interrupted, p.end())
 		require.Equal(t, "error: interrupted: no further resource was started; run the same command again to finish\n", p.printed.String())
 	})
 	t.Run("lock", func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestInterruptedBeforeTheRun(t *testing.T) {
 		p := startProgram(t, "apply", "-f", app, "--applyset", "shop", "-n", "interrupted-lock", "--lock-timeout", "5m", "--kubeconfig", cluster.Kubeconfig)
 		p.await(t, "waiting for another run on apply set shop")
 		require.NoError(t, p.Process.Signal(os.Interrupt))
-		require.Equal(t, exit.Interrupted, p.end(), p.printed.String())
+		require.Equal(t, report.Interrupted, p.end(), p.printed.String())
 		require.Contains(t, p.printed.String(), "error: interrupted: ")
 	})
 }
@@ -117,16 +117,16 @@ func TestInterruptedBeforeTheRun(t *testing.T) {
 func TestARequestThatAnInterruptEnded(t *testing.T) {
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	canceled := fmt.Errorf("read the parent of the apply set: %w", context.Canceled)
-	require.Equal(t, canceled, exit.OrInterrupted(ctx, canceled), "without an interrupt it stays as it is")
+	require.Equal(t, canceled, report.WithInterrupt(ctx, canceled), "without an interrupt it stays as it is")
 	interrupt(abortable.Interruption{})
-	require.NoError(t, exit.OrInterrupted(ctx, nil))
-	require.EqualError(t, exit.OrInterrupted(ctx, canceled), apply.ErrInterrupted.Error())
-	require.Equal(t, exit.Interrupted, exit.Code(exit.OrInterrupted(ctx, canceled)))
+	require.NoError(t, report.WithInterrupt(ctx, nil))
+	require.EqualError(t, report.WithInterrupt(ctx, canceled), apply.ErrInterrupted.Error())
+	require.Equal(t, report.Interrupted, report.ExitCode(report.WithInterrupt(ctx, canceled)))
 	denied := errors.New("denied")
-	require.Equal(t, denied, exit.OrInterrupted(ctx, denied))
-	require.EqualError(t, exit.OrInterrupted(ctx, errors.Join(denied, canceled)), apply.ErrInterrupted.Error()+"\ndenied")
+	require.Equal(t, denied, report.WithInterrupt(ctx, denied))
+	require.EqualError(t, report.WithInterrupt(ctx, errors.Join(denied, canceled)), apply.ErrInterrupted.Error()+"\ndenied")
 	undone := &state.UndoneError{Failure: denied, Err: canceled}
-	require.Equal(t, error(undone), exit.OrInterrupted(ctx, undone), "the rollback reports its own end")
+	require.Equal(t, error(undone), report.WithInterrupt(ctx, undone), "the rollback reports its own end")
 }
 
 const heldLease = `apiVersion: coordination.k8s.io/v1

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/exit"
+	"github.com/ordapply/ordapply/internal/cli/report"
 )
 
 // jobShell runs a command as a shell with job control does: in the foreground
@@ -97,6 +97,6 @@ func testOrphaned(t *testing.T, bin string, args []string, namespaces uintptr) {
 			time.Sleep(20 * time.Millisecond)
 		}
 	}
-	require.Equal(t, exit.TimedOut, p.wait())
+	require.Equal(t, report.TimedOut, p.wait())
 	p.requireClean(t, `^wave 2/3 \(first\): ended after [0-9.]+s: 1 ready, 1 timed out$`, `^2 ready, 1 timed out, 1 not started, in `)
 }

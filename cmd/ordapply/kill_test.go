@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/recorder"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/test/recorder"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // After a kill at any request the next run finishes the work.
@@ -24,7 +24,7 @@ func TestKilledAtAnyRequest(t *testing.T) {
 	cluster := battered.Get(t)
 	counter := recorder.Start(t, cluster.Kubeconfig)
 	code, output := applyThrough(counter.Kubeconfig, faultStream("kill"))
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	every := int32(len(counter.Requests()))
 	t.Logf("a run makes %d requests", every)
 	for k := int32(1); k <= every; k++ {
@@ -41,7 +41,7 @@ func TestKilledAtAnyRequest(t *testing.T) {
 			}
 			proxy.Inject(nil)
 			code, output := applyThrough(proxy.Kubeconfig, stream)
-			require.Equal(t, exit.Done, code, output)
+			require.Equal(t, report.ExitDone, code, output)
 		})
 	}
 }
@@ -63,12 +63,12 @@ func TestInterrupted(t *testing.T) {
 	err = runSignalled(cmd, proxy, os.Interrupt, recorder.Verb("patch", "deployments"))
 	var failed *exec.ExitError
 	require.ErrorAs(t, err, &failed)
-	require.Equal(t, exit.Interrupted, failed.ExitCode(), output.String())
+	require.Equal(t, report.Interrupted, failed.ExitCode(), output.String())
 	require.Contains(t, output.String(), "1 unsettled")
 	require.Contains(t, output.String(), "error: interrupted: no further resource was started; run the same command again to finish")
 	proxy.Inject(nil)
 	code, again := applyThrough(proxy.Kubeconfig, stream)
-	require.Equal(t, exit.Done, code, again)
+	require.Equal(t, report.ExitDone, code, again)
 }
 
 // runSignalled runs a command through a proxy, and sends it a signal at each

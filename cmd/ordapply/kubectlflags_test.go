@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // -f, -R, -k, -l and -n select the same objects as in kubectl, or both fail.
@@ -79,7 +79,7 @@ func takenByOrdapply(t *testing.T, cluster *testcluster.Cluster, flags string) [
 	t.Helper()
 	var out, output bytes.Buffer
 	code := run(context.Background(), append(dryRunOf(flags), "--kubeconfig", cluster.Kubeconfig), strings.NewReader(configMap("piped", "web")), &out, &output)
-	if code != exit.Done {
+	if code != report.ExitDone {
 		t.Logf("ordapply refuses: %s", lastLines(output.String(), 2))
 		return nil
 	}

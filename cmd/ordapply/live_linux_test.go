@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
-	"github.com/ordapply/ordapply/internal/test/vt"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/test/testcluster"
+	"github.com/ordapply/ordapply/test/vt"
 )
 
 // On a terminal a run is drawn; at the end the screen shows a complete report
@@ -32,7 +32,7 @@ func TestLiveOnATerminal(t *testing.T) {
 
 	t.Run("drawn", func(t *testing.T) {
 		p := onTerminal(t, bin, append(args, "--wave-timeout", "4s")...)
-		require.Equal(t, exit.TimedOut, p.wait())
+		require.Equal(t, report.TimedOut, p.wait())
 		require.Contains(t, p.raw.String(), "\x1b[?25l", "nothing was drawn")
 		require.Regexp(t, `wave 2/3 \(first\): 1 of 2 ready +[0-9]+s of 4s, run [0-9]+s`, p.raw.String())
 		require.Regexp(t, `Deployment live/stuck +[0-9]+s  `, p.raw.String())
@@ -44,7 +44,7 @@ func TestLiveOnATerminal(t *testing.T) {
 		p.await(t, "Deployment live/stuck")
 		_, err := p.keyboard.Write([]byte{3}) // Ctrl-C
 		require.NoError(t, err)
-		require.Equal(t, exit.Interrupted, p.wait())
+		require.Equal(t, report.Interrupted, p.wait())
 		p.requireClean(t, `^wave 2/3 \(first\): ended after `, `^  Deployment live/stuck: unsettled`, `^2 ready, 1 unsettled, 1 not started, in `, `^error: interrupted: `)
 	})
 	for _, env := range []string{"TERM=dumb", "TERM=", "CI=true"} {
@@ -53,14 +53,14 @@ func TestLiveOnATerminal(t *testing.T) {
 			p.Env = append(p.Env, env)
 			p.start(t)
 			go p.look()
-			require.Equal(t, exit.TimedOut, p.wait())
+			require.Equal(t, report.TimedOut, p.wait())
 			require.Contains(t, p.raw.String(), "wave 2/3 (first): ")
 			require.NotContains(t, p.raw.String(), "\x1b")
 		})
 	}
 	t.Run("not drawn with -v", func(t *testing.T) {
 		p := onTerminal(t, bin, append(args, "--wave-timeout", "1s", "-v", "1")...)
-		require.Equal(t, exit.TimedOut, p.wait())
+		require.Equal(t, report.TimedOut, p.wait())
 		require.Contains(t, p.raw.String(), "planned Deployment live/stuck in wave 2/3 (first): ")
 		require.NotContains(t, p.raw.String(), "\x1b")
 	})
@@ -80,7 +80,7 @@ func TestLiveOnATerminal(t *testing.T) {
 		require.Contains(t, p.shows(), "$ fg\n", "what the shell wrote is still there")
 		_, err = p.keyboard.Write([]byte{3})
 		require.NoError(t, err)
-		require.Equal(t, exit.Interrupted, p.wait())
+		require.Equal(t, report.Interrupted, p.wait())
 		p.requireClean(t, `^\$ fg$`, `^wave 2/3 \(first\): ended after `, `^error: interrupted: `)
 	})
 	t.Run("stopped", func(t *testing.T) {
@@ -94,12 +94,12 @@ func TestLiveOnATerminal(t *testing.T) {
 		awaitFile(t, metrics)
 		require.NoError(t, p.Process.Signal(os.Interrupt))
 		go p.look()
-		require.Equal(t, exit.TimedOut, p.wait())
+		require.Equal(t, report.TimedOut, p.wait())
 		require.Greater(t, p.raw.Len(), 4096, "the terminal was never full")
 	})
 	t.Run("not drawn", func(t *testing.T) {
 		p := onTerminal(t, bin, append(args, "--no-live", "--wave-timeout", "2s")...)
-		require.Equal(t, exit.TimedOut, p.wait())
+		require.Equal(t, report.TimedOut, p.wait())
 		require.NotContains(t, p.raw.String(), "\x1b[")
 		p.requireClean(t, `^  Deployment live/stuck +waiting: `, `^  Deployment live/stuck +timed out: `)
 		require.NotContains(t, p.raw.String(), "deployment.apps/stuck", "on one terminal, the result would say it twice")
@@ -112,16 +112,16 @@ func TestLiveOnATerminal(t *testing.T) {
 		fine, _ := strings.CutSuffix(stream, "---\n"+strings.ReplaceAll(stuckDeployment, "live", "compared"))
 		require.NotEqual(t, stream, fine)
 		require.NoError(t, os.WriteFile(app, []byte(fine), 0o644))
-		require.Equal(t, exit.Done, onTerminal(t, bin, set...).wait())
+		require.Equal(t, report.ExitDone, onTerminal(t, bin, set...).wait())
 		require.NoError(t, os.WriteFile(app, []byte(stream), 0o644))
 		p := onTerminal(t, bin, append(set, "--wave-timeout", "4s")...)
-		require.Equal(t, exit.TimedOut, p.wait())
+		require.Equal(t, report.TimedOut, p.wait())
 		require.Regexp(t, `slower than the last run: this wave took [0-9.]+m?s; about 1s after it`, p.raw.String())
 	})
 	t.Run("deletion asks", func(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(liveStream), 0o644))
-		for answer, code := range map[string]int{"\r": exit.Failed, "n\r": exit.Failed, "\x03": exit.Interrupted} {
-			refusal := map[int]string{exit.Failed: `^error: not confirmed: nothing was deleted`, exit.Interrupted: `^error: interrupted before the answer: nothing was deleted$`}[code]
+		for answer, code := range map[string]int{"\r": report.Failed, "n\r": report.Failed, "\x03": report.Interrupted} {
+			refusal := map[int]string{report.Failed: `^error: not confirmed: nothing was deleted`, report.Interrupted: `^error: interrupted before the answer: nothing was deleted$`}[code]
 			p := onTerminal(t, bin, "delete", "-f", file, "--kubeconfig", cluster.Kubeconfig)
 			p.await(t, "continue? [y/N]")
 			_, err := p.keyboard.Write([]byte(answer))
@@ -137,16 +137,16 @@ func TestLiveOnATerminal(t *testing.T) {
 		p.await(t, "continue? [y/N]")
 		_, err := p.keyboard.Write([]byte("n\r"))
 		require.NoError(t, err)
-		require.Equal(t, exit.Failed, p.wait())
+		require.Equal(t, report.Failed, p.wait())
 		p = onTerminal(t, bin, "delete", "-f", file, "--kubeconfig", cluster.Kubeconfig, "--dry-run=server")
-		require.Equal(t, exit.Done, p.wait())
+		require.Equal(t, report.ExitDone, p.wait())
 		require.NotContains(t, p.raw.String(), "continue?")
 		require.NoError(t, os.WriteFile(file, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: live}\n"), 0o644))
 		p = onTerminal(t, bin, "delete", "-f", file, "--kubeconfig", cluster.Kubeconfig, "--yes")
-		require.Equal(t, exit.Done, p.wait())
+		require.Equal(t, report.ExitDone, p.wait())
 		require.NotContains(t, p.raw.String(), "continue?")
 		require.NoError(t, os.WriteFile(file, []byte(liveStream), 0o644))
-		require.Equal(t, exit.TimedOut, onTerminal(t, bin, append(args, "--wave-timeout", "1s")...).wait())
+		require.Equal(t, report.TimedOut, onTerminal(t, bin, append(args, "--wave-timeout", "1s")...).wait())
 	})
 	t.Run("deleted", func(t *testing.T) { // no garbage collector deletes what the Deployment may own
 		require.NoError(t, os.WriteFile(file, []byte(liveStream), 0o644))
@@ -154,7 +154,7 @@ func TestLiveOnATerminal(t *testing.T) {
 		p.await(t, "continue? [y/N]")
 		_, err := p.keyboard.Write([]byte("y\r"))
 		require.NoError(t, err)
-		require.Equal(t, exit.TimedOut, p.wait())
+		require.Equal(t, report.TimedOut, p.wait())
 		require.Regexp(t, `wave 2/3: 1 of 2 gone +[0-9]+s of 4s, run [0-9]+s`, p.raw.String())
 		require.Regexp(t, `Deployment live/stuck +[0-9]+s  waiting until it and its dependents are gone`, p.raw.String())
 		p.requireClean(t, `^wave 2/3: ended after [0-9.]+s: 1 deleted, 1 timed out$`, `^1 deleted, 1 timed out, 1 not started, in [0-9.]+s; 1 did not exist$`, `^error: wave 2/3: delete Deployment live/stuck: not gone after 4s`)

@@ -24,15 +24,15 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 
-	"github.com/ordapply/ordapply/internal/abortable"
-	"github.com/ordapply/ordapply/internal/asyncwriter"
-	"github.com/ordapply/ordapply/internal/events"
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/fleetrun"
+	"github.com/ordapply/ordapply/internal/cli/abortable"
+	"github.com/ordapply/ordapply/internal/cli/files"
+	"github.com/ordapply/ordapply/internal/cli/plan"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	fleetrun "github.com/ordapply/ordapply/internal/fleet/run"
 	"github.com/ordapply/ordapply/internal/limits"
-	"github.com/ordapply/ordapply/internal/plandiff"
-	"github.com/ordapply/ordapply/internal/report"
-	"github.com/ordapply/ordapply/internal/source"
+	"github.com/ordapply/ordapply/internal/view/events"
+
+	"github.com/ordapply/ordapply/internal/cli/input"
 )
 
 func main() {
@@ -42,7 +42,7 @@ func main() {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		awaitSignals(signals, func() { interrupt(abortable.Interruption{}) })
-		os.Exit(exit.Interrupted) // exit at once, even as process 1 of a container, which a signal alone does not terminate
+		os.Exit(report.Interrupted) // exit at once, even as process 1 of a container, which a signal alone does not terminate
 	}()
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
@@ -67,21 +67,21 @@ func discardLibraryLogs() {
 
 // run is the whole program without the process around it.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	if len(args) == 0 && source.IsPiped(stdin) {
+	if len(args) == 0 && input.IsPiped(stdin) {
 		args = []string{"apply", "-f", "-"}
 	}
 	cmd, err := execute(ctx, newRoot(), args, fleetrun.Streams{In: stdin, Out: stdout, Err: stderr})
 	switch {
 	case err == nil:
-		return exit.Done
-	case errors.Is(err, plandiff.ErrDifferent):
-		return exit.Different
+		return report.ExitDone
+	case errors.Is(err, plan.ErrDifferent):
+		return report.Different
 	}
-	messages := asyncwriter.New(stderr)
+	messages := files.NewWriter(stderr)
 	report.PrintErrors(messages, events.FlattenErrors(err))
 	_ = messages.Close(ctx)
-	if code := exit.Code(err); code != exit.Failed || cmd.Name() != "diff" || cmd.Parent() != cmd.Root() { // history diff reports no difference by its exit code
+	if code := report.ExitCode(err); code != report.Failed || cmd.Name() != "diff" || cmd.Parent() != cmd.Root() { // history diff reports no difference by its exit code
 		return code
 	}
-	return exit.DiffFailed
+	return report.DiffFailed
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/recorder"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/test/recorder"
 )
 
 // The metrics count exactly the requests that arrive, including retries.
@@ -31,7 +31,7 @@ func TestMetricsCountEveryRequest(t *testing.T) {
 `
 	var out, output bytes.Buffer
 	code := run(context.Background(), []string{"apply", "-f", "-", "--kubeconfig", proxy.Kubeconfig, "--metrics-file", file}, bytes.NewReader([]byte(stream)), &out, &output)
-	require.Equal(t, exit.Done, code, output.String())
+	require.Equal(t, report.ExitDone, code, output.String())
 	families := readMetrics(t, file)
 	require.Len(t, proxy.Requests(), int(total(families["ordapply_requests_total"])))
 	require.Equal(t, 3.0, total(families["ordapply_retries_total"]))

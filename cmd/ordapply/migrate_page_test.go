@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/internal/exit"
+	"github.com/ordapply/ordapply/internal/cli/report"
 )
 
 // docs/migrate.md shows the files of examples/migrate and their plans: its text
@@ -51,7 +51,7 @@ func withPlansShown(t *testing.T, page string) string {
 	return command.ReplaceAllStringFunc(page, func(found string) string {
 		parts := command.FindStringSubmatch(found)
 		code, plan := offlineRun(strings.Fields(parts[1])...)
-		require.Equal(t, exit.Done, code, plan)
+		require.Equal(t, report.ExitDone, code, plan)
 		return "```console\n$ ordapply " + parts[1] + "\n" + plan + "```\n"
 	})
 }
@@ -72,7 +72,7 @@ func TestMigrationKeepsTheWaves(t *testing.T) {
 func wavesOf(t *testing.T, flags ...string) [][]string {
 	t.Helper()
 	code, plan := offlineRun(append([]string{"plan", "--dry-run=client"}, flags...)...)
-	require.Equal(t, exit.Done, code, plan)
+	require.Equal(t, report.ExitDone, code, plan)
 	var waves [][]string
 	for line := range strings.Lines(plan) {
 		if strings.HasPrefix(line, "wave ") {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/exit"
+	"github.com/ordapply/ordapply/internal/cli/report"
 )
 
 // The examples of docs/ordering.md are tests: each stream is followed by its
@@ -24,7 +24,7 @@ func TestOrderingPage(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "stream.yaml")
 		require.NoError(t, os.WriteFile(file, parts[1], 0o600))
 		code, plan := offlineRun("plan", "--dry-run=client", "-f", file)
-		require.Equal(t, exit.Done, code, plan)
+		require.Equal(t, report.ExitDone, code, plan)
 		return []byte("```yaml\n" + string(parts[1]) + "```\n```text\n" + plan + "```\n")
 	})
 	if os.Getenv("ORDAPPLY_GOLDEN") != "" {

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/cli/rbac"
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/internal/rbac"
-	"github.com/ordapply/ordapply/internal/setflags"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/state"
 )
@@ -26,7 +26,7 @@ func (f *applyFlags) permissions(ctx context.Context, j session) []kube.Permissi
 	if f.Set == "" {
 		return all.Required
 	}
-	if gvk, parent, err := setflags.ParentOf(ctx, j.target, f.Set); err == nil { // otherwise the run reports it
+	if gvk, parent, err := connect.ParentOf(ctx, j.target, f.Set); err == nil { // otherwise the run reports it
 		all.Add(state.Run{
 			SetRef:  state.SetRef{Cluster: j.target.Cluster, Parent: parent, Kind: gvk, Namespace: j.target.RecordsNamespace},
 			Applier: a, Plan: j.plan, Stream: j.stream, TakeOver: f.TakeOver, Prune: f.Prune,

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
-	"github.com/ordapply/ordapply/internal/rbac"
+	"github.com/ordapply/ordapply/internal/cli/rbac"
 )
 
 // The rbac command in an error about missing permissions plans the same

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/plandiff"
-	"github.com/ordapply/ordapply/preview"
+	"github.com/ordapply/ordapply/apply/preview"
+	"github.com/ordapply/ordapply/internal/cli/plan"
 )
 
 // docs/plan.md lists exactly the fields of the JSON document, and every action.
@@ -28,7 +28,7 @@ func TestPlanPage(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, jsonFields(reflect.TypeFor[plandiff.PlanDocument](), map[string]bool{}), documented)
+	require.Equal(t, jsonFields(reflect.TypeFor[plan.PlanDocument](), map[string]bool{}), documented)
 	for _, action := range preview.Actions() {
 		require.Contains(t, string(page), "| `"+string(action)+"` |")
 	}

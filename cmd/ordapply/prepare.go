@@ -6,23 +6,23 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ordapply/ordapply/internal/abortable"
-	"github.com/ordapply/ordapply/internal/connect"
-	"github.com/ordapply/ordapply/internal/orderfile"
-	"github.com/ordapply/ordapply/internal/plandiff"
-	"github.com/ordapply/ordapply/internal/planning"
-	"github.com/ordapply/ordapply/internal/report"
-	"github.com/ordapply/ordapply/internal/setflags"
+	"github.com/ordapply/ordapply/internal/cli/abortable"
+	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/cli/input"
+	"github.com/ordapply/ordapply/internal/cli/plan"
+
+	"github.com/ordapply/ordapply/internal/cli/report"
+
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/state"
 )
 
 // readPlan reads the plan file, and the flags that it was made with.
-func (f *applyFlags) readPlan(cmd *cobra.Command) (*plandiff.File, error) {
+func (f *applyFlags) readPlan(cmd *cobra.Command) (*plan.File, error) {
 	if f.planFile == "" {
 		return nil, nil
 	}
-	planned, err := plandiff.ReadFile(cmd.Context(), f.planFile)
+	planned, err := plan.ReadFile(cmd.Context(), f.planFile)
 	if err != nil {
 		return nil, err
 	}
@@ -39,17 +39,17 @@ func (f *applyFlags) prepare(cmd *cobra.Command, files *report.Files) (session, 
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
 	connecting := abortable.Start(ctx, func() (*connect.Target, error) { return connect.To(ctx, f.cluster, files.Watch) })
-	inputs, options, err := planning.ReadAll(cmd, &f.InputFlags, &f.PlanFlags, connect.ScopeOf(f.cluster, f.Set))
+	inputs, options, err := input.ReadAll(cmd, &f.InputFlags, &f.PlanFlags, connect.ScopeOf(f.cluster, f.Set))
 	if err != nil {
 		return j, err
 	}
-	if err := orderfile.UseHealthRules(cmd.Context(), j.assessor, f.Order); err != nil {
+	if err := input.UseHealthRules(cmd.Context(), j.assessor, f.Order); err != nil {
 		return j, err
 	}
 	if j.target, err = connecting(); err != nil {
 		return j, err
 	}
-	if err := setflags.UseSet(cmd.Context(), j.target, f.Set); err != nil {
+	if err := connect.UseSet(cmd.Context(), j.target, f.Set); err != nil {
 		return j, err
 	}
 	if j.stream, j.plan, err = f.PlanStream(inputs, j.target.Scope, &options, j.target); err != nil {
@@ -59,7 +59,7 @@ func (f *applyFlags) prepare(cmd *cobra.Command, files *report.Files) (session, 
 	if j.metadata, err = f.RevisionMetadata(cmd.Context(), options, f.Order); err != nil {
 		return j, err
 	}
-	if j.ungated, err = planning.Gates(j.plan, j.stream, f.wait); err != nil || f.dryRun == "client" {
+	if j.ungated, err = input.Gates(j.plan, j.stream, f.wait); err != nil || f.dryRun == "client" {
 		return j, err
 	}
 	return j, f.checkPermissions(cmd.Context(), j)

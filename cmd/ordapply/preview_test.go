@@ -15,12 +15,12 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/connect"
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/recorder"
+	"github.com/ordapply/ordapply/apply/preview"
+	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/ordering"
-	"github.com/ordapply/ordapply/preview"
+	"github.com/ordapply/ordapply/test/recorder"
 )
 
 // plan and diff send only reads and dry runs, whatever there is to create,
@@ -30,13 +30,13 @@ func TestAPreviewNeverWrites(t *testing.T) {
 	_, err := cluster.TryKubectl("create", "namespace", "unwritten")
 	require.NoError(t, err)
 	code, output := applyThrough(cluster.Kubeconfig, []byte(previewStream("unwritten", "v1")))
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	_, err = cluster.TryKubectl("create", "configmap", "found", "-n", "unwritten")
 	require.NoError(t, err)
 
 	file := filepath.Join(t.TempDir(), "app.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(previewStream("unwritten", "v2")), 0o600))
-	for verb, want := range map[string]int{"plan": exit.Done, "diff": exit.Different} {
+	for verb, want := range map[string]int{"plan": report.ExitDone, "diff": report.Different} {
 		proxy := recorder.Start(t, cluster.Kubeconfig)
 		code, output := ordapplyWith(proxy.Kubeconfig, verb, "-f", file)
 		require.Equal(t, want, code, output)
@@ -57,14 +57,14 @@ func TestAPlannedPruneNeverWrites(t *testing.T) {
 	require.NoError(t, err)
 	set := []string{"--applyset", "one", "-n", "unpruned"}
 	code, output := applyThrough(cluster.Kubeconfig, []byte(previewStream("unpruned", "v1")), set...)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 
 	folder := t.TempDir()
 	file := filepath.Join(folder, "app.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: same, namespace: unpruned}\n"), 0o600))
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	code, output = ordapplyWith(proxy.Kubeconfig, append([]string{"plan", "-f", file, "--prune", "--out", filepath.Join(folder, "plan.json")}, set...)...)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	require.Zero(t, onlyReads(t, proxy.Requests()))
 	_, err = cluster.TryKubectl("get", "secret", "update", "-n", "unpruned")
 	require.NoError(t, err)
@@ -79,13 +79,13 @@ func TestPreviewWithTransientErrors(t *testing.T) {
 	set := []string{"--applyset", "one", "-n", "bearing"}
 	old := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: old, namespace: bearing}\n---\n" + previewStream("bearing", "v1")
 	code, output := applyThrough(cluster.Kubeconfig, []byte(old), append(set, "--wait=false")...)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	file := filepath.Join(t.TempDir(), "app.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(previewStream("bearing", "v2")), 0o600))
 	plan := func(kubeconfig string) string {
 		var out, output bytes.Buffer
 		args := append([]string{"plan", "-f", file, "--prune", "-o", "json", "--kubeconfig", kubeconfig}, set...)
-		require.Equal(t, exit.Done, run(context.Background(), args, nil, &out, &output), output.String())
+		require.Equal(t, report.ExitDone, run(context.Background(), args, nil, &out, &output), output.String())
 		return regexp.MustCompile(`"server": "[^"]*"|\(hidden [0-9a-f]+\)`).ReplaceAllString(out.String(), "")
 	}
 	calm := recorder.Start(t, cluster.Kubeconfig)
@@ -200,7 +200,7 @@ func TestPreviewAgreesWithApply(t *testing.T) {
 
 	rows := previewOf(t, cluster.Kubeconfig, file)
 	code, output := ordapplyWith(cluster.Kubeconfig, "apply", "-f", file)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	target := targetOf(t, cluster.Kubeconfig)
 	seen := map[preview.Action]bool{}
 	for _, row := range rows {

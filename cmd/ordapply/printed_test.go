@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/corpora"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/test/corpora"
 )
 
 // oddDocuments are manifests whose values a printer easily changes. The last one
@@ -258,12 +258,12 @@ func printedBy(t *testing.T, args []string, stream []byte) (printed []byte, ok b
 	var out, messages bytes.Buffer
 	if args[0] != "export" {
 		code := run(t.Context(), append(slices.Clone(args), "-f", "-"), bytes.NewReader(stream), &out, &messages)
-		return out.Bytes(), code == exit.Done
+		return out.Bytes(), code == report.ExitDone
 	}
 	dir := filepath.Join(t.TempDir(), "tree")
 	address := "https://git.example/tree.git"
 	code := run(t.Context(), append(slices.Clone(args), "-f", "-", "--source", address, "-o", dir), bytes.NewReader(stream), &out, &messages)
-	if code != exit.Done {
+	if code != report.ExitDone {
 		t.Log(messages.String())
 		return nil, false
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/recorder"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/test/recorder"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // Two runs on one set run one after the other: their writes do not interleave,
@@ -139,7 +139,7 @@ func TestRollbackOnFailureKeepsTheLock(t *testing.T) {
 	failing := trial.command(first.Kubeconfig, append(applies("broken"), "--rollback-on-failure"))
 	runs.Go(func() {
 		output, _ := failing.CombinedOutput()
-		if code := failing.ProcessState.ExitCode(); code != exit.Failed || !strings.HasSuffix(string(output), "error: rolled back to revision 1\n") {
+		if code := failing.ProcessState.ExitCode(); code != report.Failed || !strings.HasSuffix(string(output), "error: rolled back to revision 1\n") {
 			t.Errorf("exit code %d: %s", code, output)
 		}
 	})

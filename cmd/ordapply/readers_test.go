@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // much is a number of ConfigMaps for which the output exceeds a pipe's buffer.
@@ -36,7 +36,7 @@ func TestReaders(t *testing.T) {
 		awaitApplied(t, cluster, "late")
 		go func() { _, _ = io.Copy(io.Discard, p.err) }()
 		lines := p.rest(t, p.out)
-		require.Equal(t, exit.Done, p.exit(t))
+		require.Equal(t, report.ExitDone, p.exit(t))
 		requireWhole(t, lines)
 	})
 	t.Run("never reads", func(t *testing.T) {
@@ -44,14 +44,14 @@ func TestReaders(t *testing.T) {
 		p := start(t, "never", "-o", "json", "--metrics-file", metrics)
 		awaitFile(t, metrics)
 		require.NoError(t, p.Process.Signal(os.Interrupt)) // it need not wait for its reader
-		require.Equal(t, exit.Done, p.exit(t))
+		require.Equal(t, report.ExitDone, p.exit(t))
 	})
 	t.Run("never reads text", func(t *testing.T) {
 		metrics := t.TempDir() + "/run.prom"
 		p := start(t, "text", "--metrics-file", metrics)
 		awaitFile(t, metrics)
 		require.NoError(t, p.Process.Signal(os.Interrupt))
-		require.Equal(t, exit.Done, p.exit(t))
+		require.Equal(t, report.ExitDone, p.exit(t))
 	})
 	t.Run("leaves after a line", func(t *testing.T) {
 		p := start(t, "head", "-o", "json")
@@ -60,7 +60,7 @@ func TestReaders(t *testing.T) {
 		require.Contains(t, first, `"type":"runStart"`)
 		require.NoError(t, p.out.Close())
 		require.NoError(t, p.err.Close())
-		require.Equal(t, exit.Done, p.exit(t))
+		require.Equal(t, report.ExitDone, p.exit(t))
 		awaitApplied(t, cluster, "head")
 	})
 }

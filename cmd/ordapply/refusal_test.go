@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/ordapply/ordapply/internal/exit"
+	"github.com/ordapply/ordapply/internal/cli/report"
 )
 
 // Errors before the API server's first response have a remedy, unlike
@@ -60,6 +60,6 @@ func applyErrors(t *testing.T, cluster clientcmdapi.Cluster, user clientcmdapi.A
 		Contexts:       map[string]*clientcmdapi.Context{"here": {Cluster: "here", AuthInfo: "here"}},
 	}, config))
 	var out, output bytes.Buffer
-	require.Equal(t, exit.Failed, run(t.Context(), []string{"apply", "-f", app, "--kubeconfig", config}, nil, &out, &output))
+	require.Equal(t, report.Failed, run(t.Context(), []string{"apply", "-f", app, "--kubeconfig", config}, nil, &out, &output))
 	return output.String()
 }

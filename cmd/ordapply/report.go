@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ordapply/ordapply/internal/abortable"
-	"github.com/ordapply/ordapply/internal/htmlreport"
+	"github.com/ordapply/ordapply/internal/cli/abortable"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/view/html"
 )
 
 func newReport() *cobra.Command {
@@ -32,16 +32,16 @@ page needs no network.`,
 			if err != nil {
 				return err
 			}
-			return plain.WriteLines(cmd.OutOrStdout(), func(w io.Writer) error { return htmlreport.Write(w, run) })
+			return plain.WriteLines(cmd.OutOrStdout(), func(w io.Writer) error { return html.Write(w, run) })
 		},
 	}
 }
 
 // readEvents reads the events of a run from a file; - is standard input.
-func readEvents(ctx context.Context, stdin io.Reader, name string) (*htmlreport.Run, error) {
-	return abortable.Run(ctx, "reading "+name, func(context.Context) (run *htmlreport.Run, err error) {
+func readEvents(ctx context.Context, stdin io.Reader, name string) (*html.Run, error) {
+	return abortable.Run(ctx, "reading "+name, func(context.Context) (run *html.Run, err error) {
 		read := func(name string, text io.Reader) error {
-			if run, err = htmlreport.Read(text); err != nil {
+			if run, err = html.Read(text); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 			return nil

@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/recorder"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/test/recorder"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // The API server's process is killed during a wave and restarted two seconds
@@ -40,10 +40,10 @@ func TestAPIServerRestartsInAWave(t *testing.T) {
 				return nil
 			})
 			code, output := applyThrough(proxy.Kubeconfig, faultStream("restart-"+name))
-			require.Equal(t, exit.Done, code, output)
+			require.Equal(t, report.ExitDone, code, output)
 			once.Do(func() { require.Fail(t, "it was never killed", output) })
 			code, output = applyThrough(proxy.Kubeconfig, faultStream("restart-"+name))
-			require.Equal(t, exit.Done, code, output)
+			require.Equal(t, report.ExitDone, code, output)
 			require.Contains(t, output, "unchanged")
 		})
 	}

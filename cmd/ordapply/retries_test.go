@@ -16,9 +16,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/recorder"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/test/recorder"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // Permanent errors are not retried: a webhook's denial, an invalid object, an
@@ -31,7 +31,7 @@ func TestErrorsThatAreNotRetried(t *testing.T) {
 	guard(t, cluster, "deny", up, false)
 	theirs := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, namespace: default}\ndata: {a: theirs}\n"
 	code, output := applyThrough(cluster.Kubeconfig, []byte(theirs), "--field-manager", "another-tool")
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	for name, c := range map[string]struct{ manifest, says string }{
 		"denied":        {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: denied, namespace: default, labels: {guarded: deny}}\n", `admission webhook "deny.guard.example" denied the request: not this one`},
 		"invalid":       {"apiVersion: v1\nkind: Service\nmetadata: {name: wrong, namespace: default}\nspec: {ports: [{port: 99999}]}\n", "spec.ports[0].port: Invalid value: 99999"},
@@ -42,7 +42,7 @@ func TestErrorsThatAreNotRetried(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			proxy := recorder.Start(t, cluster.Kubeconfig)
 			code, output := applyThrough(proxy.Kubeconfig, []byte(c.manifest), "--kind-timeout", "0")
-			require.Equal(t, exit.Failed, code, output)
+			require.Equal(t, report.Failed, code, output)
 			require.Contains(t, output, c.says)
 			require.Equal(t, 1, patches(proxy.Requests()), "sent once")
 		})
@@ -50,7 +50,7 @@ func TestErrorsThatAreNotRetried(t *testing.T) {
 	t.Run("forbidden", func(t *testing.T) {
 		proxy := recorder.Start(t, cluster.Kubeconfig)
 		code, output := applyThrough(proxy.Kubeconfig, []byte(theirs), "--as", "guest")
-		require.Equal(t, exit.Failed, code, output)
+		require.Equal(t, report.Failed, code, output)
 		require.Contains(t, output, `"guest" may not create, patch configmaps in namespace "default"`)
 		require.Zero(t, patches(proxy.Requests()), "that is known before anything is sent")
 	})
@@ -75,7 +75,7 @@ func TestWebhookDownThenUp(t *testing.T) {
 	manifest := []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: guarded, namespace: default, labels: {guarded: admit}}\n")
 
 	code, output := applyThrough(cluster.Kubeconfig, manifest, "--wave-timeout", "3s")
-	require.Equal(t, exit.TimedOut, code, output)
+	require.Equal(t, report.TimedOut, code, output)
 	require.Contains(t, output, `not applied after 3s (--wave-timeout): Internal error occurred: failed calling webhook "admit.guard.example"`)
 	require.Contains(t, output, "; the webhook does not answer: check that its workload is running and reachable from the API server")
 
@@ -88,7 +88,7 @@ func TestWebhookDownThenUp(t *testing.T) {
 		return nil
 	})
 	code, output = applyThrough(proxy.Kubeconfig, manifest)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	require.Equal(t, 3, patches(proxy.Requests()))
 }
 
@@ -99,7 +99,7 @@ func TestWebhookLeftBehind(t *testing.T) {
 	cluster.Kubectl(t, "apply", "--server-side", "-f", filepath.Join("testdata", "webhook_left_behind.yaml"))
 	waitForWebhook(t, cluster, "left-behind")
 	code, output := applyThrough(cluster.Kubeconfig, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: left-behind, namespace: default, labels: {guarded: left-behind}}\n"), "--wave-timeout", "3s")
-	require.Equal(t, exit.TimedOut, code, output)
+	require.Equal(t, report.TimedOut, code, output)
 	require.Contains(t, output, `apply ConfigMap default/left-behind: not applied after 3s (--wave-timeout): Internal error occurred: failed calling webhook "left-behind.guard.example"`)
 	require.Contains(t, output, `service "gone" not found; the Service gone of the webhook does not exist: apply it first, or delete the webhook configuration if it is a leftover`)
 }
@@ -136,7 +136,7 @@ webhooks:
   rules:
   - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [configmaps]}
 `, name, server.URL, ca)))
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	waitForWebhook(t, cluster, name)
 }
 
@@ -160,7 +160,7 @@ func waitForWebhook(t *testing.T, cluster *testcluster.Cluster, name string) {
 	t.Helper()
 	probe := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: probe-%[1]s, namespace: default, labels: {guarded: %[1]s}}\n", name)
 	for range 600 {
-		if code, _ := applyThrough(cluster.Kubeconfig, []byte(probe), "--dry-run=server", "--wave-timeout", "1s"); code != exit.Done {
+		if code, _ := applyThrough(cluster.Kubeconfig, []byte(probe), "--dry-run=server", "--wave-timeout", "1s"); code != report.ExitDone {
 			return
 		}
 	}

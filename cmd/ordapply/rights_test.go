@@ -15,9 +15,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/recorder"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/test/recorder"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // shopFiles returns flags for the manifests of examples/shop.
@@ -66,7 +66,7 @@ func printedRoles(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, stderrText bytes.Buffer
 	code := run(context.Background(), append([]string{"rbac"}, args...), nil, &out, &stderrText)
-	require.Equal(t, exit.Done, code, stderrText.String())
+	require.Equal(t, report.ExitDone, code, stderrText.String())
 	return out.String()
 }
 
@@ -112,7 +112,7 @@ func missingPermissionsAreReported(t *testing.T, cluster *testcluster.Cluster) {
 			replaceRole(t, cluster, less)
 			proxy.Reset()
 			code, stderrText := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, files...)...)
-			require.Equal(t, exit.Failed, code, stderrText)
+			require.Equal(t, report.Failed, code, stderrText)
 			require.Zero(t, patches(proxy.Requests()), "nothing is written")
 			require.Equal(t, wantedDenials(role.Namespace, rule), denials(stderrText))
 			replaceRole(t, cluster, &role)
@@ -129,13 +129,13 @@ func rolesSuffice(t *testing.T, cluster *testcluster.Cluster) {
 	proxy := recorder.Start(t, deployer(t, cluster, "deployer", roles))
 
 	code, stderrText := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, files...)...)
-	require.Equal(t, exit.Done, code, stderrText)
+	require.Equal(t, report.ExitDone, code, stderrText)
 	require.Empty(t, refusals(proxy.Requests()))
 	require.NotEmpty(t, patches(proxy.Requests()))
 
 	proxy.Reset()
 	code, stderrText = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, files...)...)
-	require.Equal(t, exit.Done, code, stderrText)
+	require.Equal(t, report.ExitDone, code, stderrText)
 	require.Empty(t, refusals(proxy.Requests()))
 	require.Zero(t, patches(proxy.Requests()))
 
@@ -153,7 +153,7 @@ func rolesSufficeToDelete(t *testing.T, cluster *testcluster.Cluster) {
 
 	replaceRole(t, cluster, withoutVerb(t, roles, "shop", "deployments", "delete"))
 	code, stderrText := ordapplyWith(proxy.Kubeconfig, remove...)
-	require.Equal(t, exit.Failed, code, stderrText)
+	require.Equal(t, report.Failed, code, stderrText)
 	require.Equal(t, []string{
 		`error: "system:serviceaccount:default:remover" may not delete deployments.apps in namespace "shop"`,
 		`error: "system:serviceaccount:default:remover" may not delete statefulsets.apps in namespace "shop"`,
@@ -165,7 +165,7 @@ func rolesSufficeToDelete(t *testing.T, cluster *testcluster.Cluster) {
 	kubectlApply(t, cluster, roles)
 	proxy.Reset()
 	code, stderrText = ordapplyWith(proxy.Kubeconfig, remove...)
-	require.Equal(t, exit.Done, code, stderrText)
+	require.Equal(t, report.ExitDone, code, stderrText)
 	_, err := cluster.TryKubectl("get", "namespace", "shop")
 	require.Error(t, err)
 }
@@ -183,7 +183,7 @@ func TestRolesOfAnApplySetSuffice(t *testing.T) {
 	proxy := recorder.Start(t, deployer(t, cluster, "keeper", roles))
 	for range 2 {
 		code, stderrText := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-		require.Equal(t, exit.Done, code, stderrText)
+		require.Equal(t, report.ExitDone, code, stderrText)
 		require.Empty(t, refusals(proxy.Requests()))
 	}
 
@@ -191,7 +191,7 @@ func TestRolesOfAnApplySetSuffice(t *testing.T) {
 	replaceRole(t, cluster, without(t, roles, "keeping", "leases"))
 	proxy.Reset()
 	code, stderrText := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exit.Failed, code, stderrText)
+	require.Equal(t, report.Failed, code, stderrText)
 	require.Equal(t, []string{
 		`error: "system:serviceaccount:default:keeper" may not create, get, update leases.coordination.k8s.io in namespace "keeping"`,
 	}, denials(stderrText))
@@ -215,7 +215,7 @@ func TestRolesOfAClusterScopedParentSuffice(t *testing.T) {
 	proxy := recorder.Start(t, deployer(t, cluster, "wide", roles))
 	for _, args := range [][]string{append([]string{"apply"}, set...), append([]string{"apply"}, set...), append([]string{"delete"}, set[2:]...)} {
 		code, stderrText := ordapplyWith(proxy.Kubeconfig, args...)
-		require.Equal(t, exit.Done, code, stderrText)
+		require.Equal(t, report.ExitDone, code, stderrText)
 		require.Empty(t, refusals(proxy.Requests()))
 	}
 }
@@ -233,19 +233,19 @@ func TestRolesOfAPruneSuffice(t *testing.T) {
 	roles := printedRoles(t, append(set, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/pruner")...)
 	proxy := recorder.Start(t, deployer(t, cluster, "pruner", roles))
 	code, stderrText := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exit.Done, code, stderrText)
+	require.Equal(t, report.ExitDone, code, stderrText)
 
 	replaceRole(t, cluster, withoutVerb(t, roles, "rights-prune", "configmaps", "delete"))
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream("rights-prune", 1)+deployment+"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: new, namespace: rights-prune}\n"), 0o600))
 	code, stderrText = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exit.Failed, code, stderrText)
+	require.Equal(t, report.Failed, code, stderrText)
 	require.Equal(t, []string{`error: "system:serviceaccount:default:pruner" may not delete configmaps in namespace "rights-prune"`}, denials(stderrText))
 	_, err := cluster.TryKubectl("get", "configmap", "new", "-n", "rights-prune")
 	require.Error(t, err, "nothing was written")
 
 	kubectlApply(t, cluster, roles)
 	code, stderrText = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exit.Done, code, stderrText)
+	require.Equal(t, report.ExitDone, code, stderrText)
 	require.Equal(t, "configmap/c0 configmap/new", strings.Join(strings.Fields(cluster.Kubectl(t, "get", "configmap", "-n", "rights-prune", "-o", "name", "-l", "applyset.kubernetes.io/part-of")), " "))
 	for _, r := range proxy.Requests() {
 		if r.Code == 403 {
@@ -266,13 +266,13 @@ func TestRolesOfAPruneAllowWhatTheSetHas(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream("rights-dropped", 1)+dropped), 0o600))
 	set := []string{"-f", file, "-n", "rights-dropped", "--applyset", "shop", "--prune"}
 	code, stderrText := ordapplyWith(cluster.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exit.Done, code, stderrText)
+	require.Equal(t, report.ExitDone, code, stderrText)
 
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream("rights-dropped", 1)), 0o600))
 	roles := printedRoles(t, append(set, "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/dropper")...)
 	kubeconfig := deployer(t, cluster, "dropper", roles)
 	code, stderrText = ordapplyWith(kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exit.Done, code, stderrText)
+	require.Equal(t, report.ExitDone, code, stderrText)
 	_, err := cluster.TryKubectl("get", "serviceaccount", "a", "-n", "rights-dropped-beside")
 	require.Error(t, err)
 }
@@ -300,11 +300,11 @@ func TestRequestBudgetUnderRoles(t *testing.T) {
 	roles := printedRoles(t, append(set, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/budget")...)
 	proxy := recorder.Start(t, deployer(t, cluster, "budget", roles))
 	code, stderrText := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exit.Done, code, stderrText)
+	require.Equal(t, report.ExitDone, code, stderrText)
 
 	proxy.Reset()
 	code, stderrText = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exit.Done, code, stderrText)
+	require.Equal(t, report.ExitDone, code, stderrText)
 	verbs := map[string]int{}
 	for _, r := range proxy.Requests() {
 		verbs[r.Verb]++
@@ -336,7 +336,7 @@ func TestRolesOfASetDeletionSuffice(t *testing.T) {
 		"---\napiVersion: v1\nkind: Namespace\nmetadata: {name: rights-kept}\n"
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream("rights-set-deletion", 3)+kept), 0o600))
 	code, stderrText := ordapplyWith(cluster.Kubeconfig, "apply", "-f", file, "-n", "rights-set-deletion", "--applyset", "shop")
-	require.Equal(t, exit.Done, code, stderrText)
+	require.Equal(t, report.ExitDone, code, stderrText)
 	roles := printedRoles(t, "-f", file, "-n", "rights-set-deletion", "--applyset", "shop", "--delete", "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--service-account", "default/deleter")
 	proxy := recorder.Start(t, deployer(t, cluster, "deleter", roles))
 	cluster.Kubectl(t, "create", "configmap", "theirs", "-n", "rights-kept")
@@ -344,7 +344,7 @@ func TestRolesOfASetDeletionSuffice(t *testing.T) {
 
 	replaceRole(t, cluster, withoutVerb(t, roles, "rights-set-deletion", "configmaps", "delete"))
 	code, stderrText = ordapplyWith(proxy.Kubeconfig, remove...)
-	require.Equal(t, exit.Failed, code, stderrText)
+	require.Equal(t, report.Failed, code, stderrText)
 	require.Equal(t, []string{`error: "system:serviceaccount:default:deleter" may not delete configmaps in namespace "rights-set-deletion"`}, denials(stderrText))
 	for _, r := range proxy.Requests() {
 		require.Contains(t, []string{"get", "list", "watch", "review", "discovery"}, r.Verb, "nothing is written: %s", r)
@@ -353,7 +353,7 @@ func TestRolesOfASetDeletionSuffice(t *testing.T) {
 	kubectlApply(t, cluster, roles)
 	proxy.Reset()
 	code, stderrText = ordapplyWith(proxy.Kubeconfig, remove...)
-	require.Equal(t, exit.Done, code, stderrText)
+	require.Equal(t, report.ExitDone, code, stderrText)
 	require.NotContains(t, cluster.Kubectl(t, "get", "configmaps,secrets,leases", "-n", "rights-set-deletion", "-o", "name"), "shop")
 	require.Contains(t, stderrText, "ConfigMap rights-set-deletion/precious ")
 	for _, kept := range []string{"configmap/precious", "namespace/rights-kept"} {

@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
-	"github.com/ordapply/ordapply/internal/connect"
+	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/internal/report"
-	"github.com/ordapply/ordapply/internal/setflags"
-	"github.com/ordapply/ordapply/internal/usage"
+
+	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/state"
 )
 
@@ -70,13 +70,13 @@ func (f *applyFlags) prepareRollback(ctx context.Context, files *report.Files, n
 		return j, target, err
 	}
 	j, target, err = f.rollbackSession(ctx, j, number)
-	return j, target, setflags.ExplainForbidden(err, j.target, f.Set, "--rollback")
+	return j, target, connect.ExplainForbidden(err, j.target, f.Set, "--rollback")
 }
 
 // rollbackSession returns the job that applies an earlier revision to the set; 0 means
 // the previous one.
 func (f *applyFlags) rollbackSession(ctx context.Context, j session, number int) (_ session, target state.RollbackTarget, err error) {
-	set, err := setflags.OpenExisting(ctx, j.target, f.Set)
+	set, err := connect.OpenExisting(ctx, j.target, f.Set)
 	if err != nil {
 		return j, target, err
 	}

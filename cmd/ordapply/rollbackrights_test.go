@@ -12,8 +12,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/recorder"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/test/recorder"
 )
 
 // serviceStream returns a Service without Pods.
@@ -44,7 +44,7 @@ func TestRolesOfARollbackSuffice(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream(namespace, 2)+account), 0o600))
 	set := []string{"-f", file, "-n", namespace, "--applyset", "shop"}
 	code, output := ordapplyWith(cluster.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 
 	broken := "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: broken, namespace: rights-back}\ndata: {number: 1}\n"
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream(namespace, 1)+serviceStream(namespace)+broken), 0o600))
@@ -56,7 +56,7 @@ func TestRolesOfARollbackSuffice(t *testing.T) {
 		replaceRole(t, cluster, withoutVerb(t, roles, namespace, resource, verb))
 		proxy.Reset()
 		code, output = ordapplyWith(proxy.Kubeconfig, run...)
-		require.Equal(t, exit.Failed, code, output)
+		require.Equal(t, report.Failed, code, output)
 		require.NotEmpty(t, denials(output), output)
 		require.Contains(t, strings.Join(denials(output), "\n"), "may not "+verb+" "+resource)
 		require.Contains(t, output, "ordapply rbac -f "+file+" -n rights-back --applyset shop --rollback-on-failure --service-account default/undoer\n")
@@ -68,7 +68,7 @@ func TestRolesOfARollbackSuffice(t *testing.T) {
 	kubectlApply(t, cluster, roles)
 	proxy.Reset()
 	code, output = ordapplyWith(proxy.Kubeconfig, run...)
-	require.Equal(t, exit.Failed, code, output)
+	require.Equal(t, report.Failed, code, output)
 	require.Contains(t, output, "error: rolled back to revision 1\n")
 	onlyWideLists(t, proxy.Requests())
 	cluster.Kubectl(t, "get", "serviceaccount", "before", "-n", namespace)
@@ -77,12 +77,12 @@ func TestRolesOfARollbackSuffice(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream(namespace, 1)), 0o600))
 	code, output = ordapplyWith(cluster.Kubeconfig, append([]string{"apply", "--prune"}, set...)...)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	roles = printedRoles(t, append(set, "--rollback", "--status", "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/keeper-of-shop")...)
 	proxy = recorder.Start(t, deployer(t, cluster, "keeper-of-shop", roles))
 	for _, args := range [][]string{{"rollback", "shop"}, {"rollback", "shop", "--to-revision", "1"}, {"history", "shop"}, {"status", "shop"}} {
 		code, output = ordapplyWith(proxy.Kubeconfig, append(args, "-n", namespace)...)
-		require.Equal(t, exit.Done, code, output)
+		require.Equal(t, report.ExitDone, code, output)
 	}
 	onlyWideLists(t, proxy.Requests())
 }
@@ -96,15 +96,15 @@ func TestRolesOfATakeOverSuffice(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream(namespace, 2)+serviceStream(namespace)), 0o600))
 	set := []string{"-f", file, "-n", namespace, "--applyset", "shop"}
 	code, output := ordapplyWith(cluster.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	code, output = ordapplyWith(cluster.Kubeconfig, "applyset", "hand-over", "shop", "-n", namespace, "--to", "kubectl")
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream(namespace, 2)), 0o600))
 	roles := printedRoles(t, append(set, "--take-over", "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/taker")...)
 	proxy := recorder.Start(t, deployer(t, cluster, "taker", roles))
 	code, output = ordapplyWith(proxy.Kubeconfig, append([]string{"apply", "--take-over"}, set...)...)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	onlyWideLists(t, proxy.Requests())
 }
 
@@ -129,14 +129,14 @@ func TestRolesOfATakeOverOfARecordSuffice(t *testing.T) {
 	require.Contains(t, roles, "resources: [serviceaccounts], resourceNames: [left], verbs: [delete, get, patch]")
 	proxy := recorder.Start(t, deployer(t, cluster, "mover", strings.Replace(roles, "resourceNames: [left], verbs: [delete, get, patch]", "resourceNames: [left], verbs: [get, patch]", 1)))
 	code, output := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exit.Failed, code, output)
+	require.Equal(t, report.Failed, code, output)
 	require.Contains(t, output, "may not delete serviceaccounts")
 	require.Zero(t, patches(proxy.Requests()), "nothing is written")
 
 	kubectlApply(t, cluster, roles)
 	proxy.Reset()
 	code, output = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	require.Contains(t, output, "2 ready, 1 deleted, ")
 	onlyWideLists(t, proxy.Requests())
 	_, err = cluster.TryKubectl("get", "serviceaccount", "left", "-n", namespace)

@@ -10,27 +10,27 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/ordapply/ordapply/internal/abortable"
-	"github.com/ordapply/ordapply/internal/asyncwriter"
-	"github.com/ordapply/ordapply/internal/completion"
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/exporting"
-	"github.com/ordapply/ordapply/internal/fleetrun"
-	"github.com/ordapply/ordapply/internal/help"
-	"github.com/ordapply/ordapply/internal/plandiff"
-	"github.com/ordapply/ordapply/internal/rbac"
-	"github.com/ordapply/ordapply/internal/report"
-	"github.com/ordapply/ordapply/internal/setstatus"
-	"github.com/ordapply/ordapply/internal/settings"
-	"github.com/ordapply/ordapply/internal/usage"
-	"github.com/ordapply/ordapply/internal/verbose"
+	"github.com/ordapply/ordapply/internal/cli/abortable"
+	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/cli/files"
+	"github.com/ordapply/ordapply/internal/cli/flags"
+	"github.com/ordapply/ordapply/internal/cli/plan"
+	"github.com/ordapply/ordapply/internal/cli/rbac"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/internal/export"
+	fleetrun "github.com/ordapply/ordapply/internal/fleet/run"
+
+	"github.com/ordapply/ordapply/internal/cli/status"
+
+	"github.com/ordapply/ordapply/internal/cli/usage"
+	"github.com/ordapply/ordapply/internal/cli/verbose"
 	"github.com/ordapply/ordapply/internal/version"
 )
 
 // newRoot returns the whole command.
 func newRoot() *cobra.Command {
 	root := newCommands()
-	completion.Install(root)
+	connect.InstallCompletion(root)
 	return root
 }
 
@@ -48,14 +48,14 @@ first, then layer by layer, each when the one before it is ready.
   ordapply plan -f app.yaml --order order.yaml    show what that would do`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          settings.KnownVerb,
+		Args:          flags.KnownVerb,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			known := settings.TimeLimit(cmd)
+			known := flags.TimeLimit(cmd)
 			abortable.Limit(cmd, known)
-			if err := settings.SetUnset(cmd); err != nil {
+			if err := flags.ApplyDefaults(cmd); err != nil {
 				return err
 			}
-			if limit := settings.TimeLimit(cmd); limit != known { // --timeout is in the config file
+			if limit := flags.TimeLimit(cmd); limit != known { // --timeout is in the config file
 				abortable.Limit(cmd, limit)
 			}
 			return verbose.Start(cmd)
@@ -70,20 +70,20 @@ first, then layer by layer, each when the one before it is ready.
 	}
 	root.Version = version.Own("ordapply").Version
 	root.SetVersionTemplate("ordapply {{.Version}}\n")
-	root.SetFlagErrorFunc(settings.FlagError)
+	root.SetFlagErrorFunc(flags.FlagError)
 	root.PersistentFlags().String("config", "", "file with values for flags, one per line; environment variables ORDAPPLY_… take precedence")
 	verbose.Register(root.PersistentFlags())
 	root.SetGlobalNormalizationFunc(verbose.LongNames)
-	root.AddCommand(fleetrun.OnClusters(newApply(), program), fleetrun.OnClusters(plandiff.NewPlan(), program), plandiff.NewDiff(), newGraph(), newSort(), newVet(), newExplain(), newInit(), exporting.NewCommand(), newConsolidate(), newHealth(), newReport(), rbac.NewCommand(), newVersion())
-	root.AddCommand(newApplySet(), newDelete(), setstatus.NewHistory(), setstatus.NewList(), newRollback(), setstatus.NewCommand())
-	help.Install(root, columns,
-		help.Task{Title: "Apply and delete:", Verbs: []string{"apply", "delete", "rollback"}},
-		help.Task{Title: "See what would happen, and why:", Verbs: []string{"plan", "diff", "explain", "graph", "vet"}},
-		help.Task{Title: "Look at what was applied:", Verbs: []string{"status", "history", "list", "report", "applyset"}},
-		help.Task{Title: "Work on streams and their order:", Verbs: []string{"init", "sort", "consolidate", "export"}},
-		help.Task{Title: "Others:"},
+	root.AddCommand(fleetrun.OnClusters(newApply(), program), fleetrun.OnClusters(plan.NewPlan(), program), plan.NewDiff(), newGraph(), newSort(), newVet(), newExplain(), newInit(), export.NewCommand(), newConsolidate(), newHealth(), newReport(), rbac.NewCommand(), newVersion())
+	root.AddCommand(newApplySet(), newDelete(), status.NewHistory(), status.NewList(), newRollback(), status.NewCommand())
+	flags.InstallHelp(root, columns,
+		flags.Task{Title: "Apply and delete:", Verbs: []string{"apply", "delete", "rollback"}},
+		flags.Task{Title: "See what would happen, and why:", Verbs: []string{"plan", "diff", "explain", "graph", "vet"}},
+		flags.Task{Title: "Look at what was applied:", Verbs: []string{"status", "history", "list", "report", "applyset"}},
+		flags.Task{Title: "Work on streams and their order:", Verbs: []string{"init", "sort", "consolidate", "export"}},
+		flags.Task{Title: "Others:"},
 	)
-	settings.CheckArguments(root)
+	flags.CheckArguments(root)
 	return root
 }
 
@@ -117,14 +117,14 @@ func program(ctx context.Context, args []string, std fleetrun.Streams) error {
 func execute(ctx context.Context, root *cobra.Command, args []string, std fleetrun.Streams) (*cobra.Command, error) {
 	root.SetArgs(args)
 	root.SetIn(std.In)
-	out := asyncwriter.NewChecked(std.Out)
+	out := files.NewChecked(std.Out)
 	root.SetOut(out)
 	root.SetErr(std.Err)
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	cmd, err := root.ExecuteContextC(ctx)
 	abortable.SetSlowNotice(cmd.Context(), nil)
-	return cmd, orLost(report.InvalidRun(cmd, args, exit.OrInterrupted(cmd.Context(), err)), out.FirstErr())
+	return cmd, orLost(report.InvalidRun(cmd, args, report.WithInterrupt(cmd.Context(), err)), out.FirstErr())
 }
 
 // orLost joins the error of a command with that of writing its output. A diff that
@@ -133,7 +133,7 @@ func orLost(err, lost error) error {
 	switch {
 	case lost == nil || errors.Is(err, lost):
 		return err
-	case errors.Is(err, plandiff.ErrDifferent):
+	case errors.Is(err, plan.ErrDifferent):
 		return lost
 	}
 	return errors.Join(err, lost)

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/setflags"
+	"github.com/ordapply/ordapply/internal/cli/connect"
 )
 
 // runFlags control a run, whatever it applies.
@@ -36,7 +36,7 @@ func (f *applyFlags) registerRun(flags *pflag.FlagSet) {
 	f.HealthFlags.Register(flags)
 	flags.StringVar(&f.dryRun, "dry-run", "none", `"none"; "client": print the plan only; "server": let the server validate everything and store nothing`)
 	flags.StringVar(&f.fieldManager, "field-manager", "ordapply", "name of the field manager that owns the applied fields")
-	setflags.RegisterForce(flags, &f.forceConflicts, "take fields that other field managers own: from all managers, or with =NAME,NAME only from these")
+	connect.RegisterForce(flags, &f.forceConflicts, "take fields that other field managers own: from all managers, or with =NAME,NAME only from these")
 	flags.StringVar(&f.schedule, "schedule", "waves", `"waves": one wave after the other; "graph": each resource as soon as its own dependencies are met`)
 	flags.Bool("ordering", true, "apply in waves; false applies everything at once and waits for all of it")
 	flags.StringVarP(&f.output, "output", "o", "text", `format of standard output: "text": one line per resource, as in kubectl; "name": their names; "json": one event per line`)

@@ -8,15 +8,15 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/health"
-	"github.com/ordapply/ordapply/internal/connect"
+	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/cli/input"
+	"github.com/ordapply/ordapply/internal/cli/plan"
+	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/internal/plandiff"
-	"github.com/ordapply/ordapply/internal/planning"
-	"github.com/ordapply/ordapply/internal/planprint"
-	"github.com/ordapply/ordapply/internal/report"
-	"github.com/ordapply/ordapply/internal/setflags"
-	"github.com/ordapply/ordapply/internal/setstatus"
-	"github.com/ordapply/ordapply/internal/usage"
+	"github.com/ordapply/ordapply/internal/view/drawing"
+
+	"github.com/ordapply/ordapply/internal/cli/status"
+	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -34,7 +34,7 @@ type session struct {
 	ungated  func(object.ID) bool
 	files    *report.Files
 	atomic   []state.AtomicStack
-	planned  *plandiff.File // the plan that must still be valid; nil without one
+	planned  *plan.File // the plan that must still be valid; nil without one
 	// precondition is checked under the lock, before the first write; nil means no
 	// check.
 	precondition func(context.Context) error
@@ -54,8 +54,8 @@ func (f *applyFlags) newSession(ctx context.Context, files *report.Files) (j ses
 }
 
 // setJob returns what is applied to an apply set.
-func (j session) setJob() setflags.Job {
-	return setflags.Job{Target: j.target, Stream: j.stream, Plan: j.plan, Metadata: j.metadata}
+func (j session) setJob() connect.Job {
+	return connect.Job{Target: j.target, Stream: j.stream, Plan: j.plan, Metadata: j.metadata}
 }
 
 // execution is a session that runs: what applies it, and where it is reported.
@@ -83,7 +83,7 @@ func (f *applyFlags) revisionSession(ctx context.Context, j session, r *state.Re
 	if err := sameCluster(ctx, j.target, r); err != nil {
 		return j, err
 	}
-	if err := setstatus.UseRulesOf(j.assessor, r); err != nil {
+	if err := status.UseRulesOf(j.assessor, r); err != nil {
 		return j, err
 	}
 	j.planned = nil
@@ -92,7 +92,7 @@ func (f *applyFlags) revisionSession(ctx context.Context, j session, r *state.Re
 		Options: r.Options, OrderFile: r.OrderFile, Rollback: r.Number, Origin: state.Origin{Commit: r.Commit, Message: f.Message},
 	}}
 	var err error
-	if j.ungated, err = planning.Gates(j.plan, j.stream, f.wait); err != nil || f.dryRun == "client" {
+	if j.ungated, err = input.Gates(j.plan, j.stream, f.wait); err != nil || f.dryRun == "client" {
 		return j, err
 	}
 	return j, j.target.CheckPermissions(ctx, func() []kube.Permission { return f.permissions(ctx, j) },
@@ -114,7 +114,7 @@ func sameCluster(ctx context.Context, t *connect.Target, r *state.Revision) erro
 func printPlan(w io.Writer, output string, plan *ordering.Plan, named func(object.ID) bool) error {
 	switch output {
 	case "json":
-		return planprint.JSON(w, plan)
+		return drawing.PlanJSON(w, plan)
 	case "name":
 		var b strings.Builder
 		for _, s := range plan.Steps {

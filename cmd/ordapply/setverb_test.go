@@ -13,12 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/recorder"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state"
+	"github.com/ordapply/ordapply/test/recorder"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 const twoOfASet = `
@@ -35,7 +35,7 @@ func TestSetVerbs(t *testing.T) {
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "set-verbs")
 	code, output := applyThrough(cluster.Kubeconfig, []byte(twoOfASet), "--applyset", "shop", "-n", "set-verbs")
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	t.Run("unchanged", func(t *testing.T) { testUnchangedSet(t, cluster) })
 	t.Run("watch", func(t *testing.T) { testStatusWatch(t, cluster) })
 	t.Run("another cluster", func(t *testing.T) { testOtherCluster(t, cluster) })
@@ -46,7 +46,7 @@ func TestSetVerbs(t *testing.T) {
 func testUnchangedSet(t *testing.T, cluster *testcluster.Cluster) {
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	code, output := applyThrough(proxy.Kubeconfig, []byte(twoOfASet), "--applyset", "shop", "-n", "set-verbs", "--prune")
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	verbs := map[string]int{}
 	for _, r := range proxy.Requests() {
 		verbs[r.Verb]++
@@ -81,11 +81,11 @@ func testStatusWatch(t *testing.T, cluster *testcluster.Cluster) {
 	awaitLine(t, lines, "ConfigMap set-verbs/a: missing: it does not exist, or is no longer a member of the set")
 	awaitLine(t, lines, "(no layer): Degraded, 1/2 ready")
 	code, output := applyThrough(cluster.Kubeconfig, []byte(twoOfASet), "--applyset", "shop", "-n", "set-verbs")
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	awaitLine(t, lines, "ConfigMap set-verbs/a: ready")
 	awaitLine(t, lines, "(no layer): Healthy, 2/2 ready")
 	interrupt()
-	require.Equal(t, exit.Interrupted, <-ended)
+	require.Equal(t, report.Interrupted, <-ended)
 }
 
 // awaitLine reads lines up to a given one.
@@ -129,7 +129,7 @@ func testOtherCluster(t *testing.T, cluster *testcluster.Cluster) {
 
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	code, output := ordapplyWith(proxy.Kubeconfig, "rollback", "shop", "-n", "set-verbs", "--to-revision", "2")
-	require.Equal(t, exit.Failed, code, output)
+	require.Equal(t, report.Failed, code, output)
 	require.Contains(t, output, "error: revision 2 was applied to another cluster (its kube-system namespace has uid another, that of ")
 	for _, r := range proxy.Requests() {
 		require.Contains(t, []string{"get", "list", "discovery"}, r.Verb, "%s %s", r.Resource, r.Name)

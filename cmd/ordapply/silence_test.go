@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/recorder"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/test/recorder"
 )
 
 // If the API server becomes unreachable during a wait, and there is nothing to
@@ -52,7 +52,7 @@ spec:
     metadata: {labels: {app: %[1]s}, annotations: {localcluster/behaviour: crash-loop}}
     spec: {containers: [{name: c, image: c}]}
 `, "silence-"+name)), "--wave-timeout", "15s")
-			require.Equal(t, exit.TimedOut, code, output)
+			require.Equal(t, report.TimedOut, code, output)
 			for _, words := range c.says {
 				require.Contains(t, output, words)
 			}

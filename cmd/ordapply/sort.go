@@ -10,20 +10,20 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/fn"
-	"github.com/ordapply/ordapply/internal/hooks"
-	"github.com/ordapply/ordapply/internal/orderfile"
+	authorhook "github.com/ordapply/ordapply/internal/author/hook"
+	"github.com/ordapply/ordapply/internal/cli/input"
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/internal/planning"
-	"github.com/ordapply/ordapply/internal/settings"
-	"github.com/ordapply/ordapply/internal/source"
-	"github.com/ordapply/ordapply/internal/usage"
+
+	"github.com/ordapply/ordapply/internal/cli/flags"
+
+	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/sortorder"
 )
 
 func newSort() *cobra.Command {
-	var in planning.Offline
+	var in input.Offline
 	var marks bool
 	cmd := &cobra.Command{
 		Use:   "sort -f FILE",
@@ -53,15 +53,15 @@ without it, it uses the order that the stream itself has.`,
 // nothing is planned.
 func noPlanFlags(cmd *cobra.Command) error {
 	for _, name := range []string{"chart", "frame", "hooks", "prerequisite-kinds", "prerequisites"} {
-		if settings.IsOnCommandLine(cmd.Flags().Lookup(name)) {
+		if flags.IsOnCommandLine(cmd.Flags().Lookup(name)) {
 			return usage.Errorf("--%s has no effect with --order, which sorts as a build does: leave it out, or sort the stamped stream in a second step without --order", name)
 		}
 	}
 	return nil
 }
 
-func sortByOrder(cmd *cobra.Command, in *planning.Offline, marks bool) error {
-	order, err := orderfile.ReadSortOrder(cmd.Context(), in.Order)
+func sortByOrder(cmd *cobra.Command, in *input.Offline, marks bool) error {
+	order, err := input.ReadSortOrder(cmd.Context(), in.Order)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func sortByOrder(cmd *cobra.Command, in *planning.Offline, marks bool) error {
 }
 
 // writeSelected prints the documents of a stream that match the selector.
-func writeSelected(w io.Writer, f *source.InputFlags, stream []byte) error {
+func writeSelected(w io.Writer, f *input.InputFlags, stream []byte) error {
 	matches, err := f.Matcher()
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func writeSelected(w io.Writer, f *source.InputFlags, stream []byte) error {
 		manifests = slices.DeleteFunc(manifests, func(m manifest.Manifest) bool { return !matches(m.GetLabels()) })
 		texts := make([][]byte, len(manifests))
 		for i, m := range manifests {
-			texts[i] = planning.Document(m.Text)
+			texts[i] = input.Document(m.Text)
 		}
 		stream = bytes.Join(texts, []byte("---\n"))
 	}
@@ -108,7 +108,7 @@ func writeSelected(w io.Writer, f *source.InputFlags, stream []byte) error {
 
 // sortByPlan prints every document unchanged, in the plan's sequence; items of
 // a List become documents.
-func sortByPlan(cmd *cobra.Command, in *planning.Offline, marks bool) error {
+func sortByPlan(cmd *cobra.Command, in *input.Offline, marks bool) error {
 	stream, inputs, plan, err := in.LoadPlan(cmd)
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func sortByPlan(cmd *cobra.Command, in *planning.Offline, marks bool) error {
 	if err := plan.Err(); err != nil {
 		return err
 	}
-	texts, err := planning.Texts(stream, inputs)
+	texts, err := input.Texts(stream, inputs)
 	if err != nil {
 		return err
 	}
@@ -156,11 +156,11 @@ func sortByPlan(cmd *cobra.Command, in *planning.Offline, marks bool) error {
 // CD's PreSync go first. Helm ignores their position.
 func hookTexts(stream *apply.Stream, inputs []apply.Input, plan *ordering.Plan) (first, last [][]byte, err error) {
 	for _, hook := range stream.Hooks {
-		texts, err := planning.Texts(&apply.Stream{Resources: []ordering.Resource{hook}}, inputs)
+		texts, err := input.Texts(&apply.Stream{Resources: []ordering.Resource{hook}}, inputs)
 		if err != nil {
 			return nil, nil, err
 		}
-		before := slices.ContainsFunc(plan.Hooks, func(h ordering.PlannedHook) bool { return h.ID == hook.ID && h.Event == string(hooks.PreSync) })
+		before := slices.ContainsFunc(plan.Hooks, func(h ordering.PlannedHook) bool { return h.ID == hook.ID && h.Event == string(authorhook.PreSync) })
 		if before {
 			first = append(first, texts[hook.ID])
 		} else {

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 const screenStream = `
@@ -40,7 +40,7 @@ func TestStatusOnATerminal(t *testing.T) {
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "set-screen")
 	code, printed := applyThrough(cluster.Kubeconfig, []byte(screenStream), "--applyset", "shop", "-n", "set-screen")
-	require.Equal(t, exit.Done, code, printed)
+	require.Equal(t, report.ExitDone, code, printed)
 	p := underShell(t, bin, "status", "shop", "-n", "set-screen", "--watch", "--kubeconfig", cluster.Kubeconfig)
 	const healthy = `apply set Secret set-screen/shop, revision 1, deployed, created DATE
 LAYER     READY  HEALTH   WORST
@@ -67,7 +67,7 @@ note: ConfigMap set-screen/copied has the label of the apply set but is not a
 	p.resize(t, 80)
 	cluster.Kubectl(t, "delete", "configmap", "copied", "-n", "set-screen")
 	code, printed = applyThrough(cluster.Kubeconfig, []byte(screenStream), "--applyset", "shop", "-n", "set-screen")
-	require.Equal(t, exit.Done, code, printed)
+	require.Equal(t, report.ExitDone, code, printed)
 	p.awaitScreen(t, healthy)
 	p.suspend(t)
 	require.Eventually(t, func() bool { return p.shows() == "" }, time.Minute, 50*time.Millisecond, "its table is left")
@@ -85,7 +85,7 @@ all       2/3    Degraded`
 	p.awaitScreen(t, degraded)
 	_, err = p.keyboard.Write([]byte{3}) // Ctrl-C
 	require.NoError(t, err)
-	require.Equal(t, exit.Interrupted, p.wait())
+	require.Equal(t, report.Interrupted, p.wait())
 	p.requireClean(t)
 	require.Equal(t, degraded, withoutCreationTime(p.shows()))
 	for _, env := range []string{"TERM=dumb", "TERM=", "CI=true"} {
@@ -96,7 +96,7 @@ all       2/3    Degraded`
 			go p.look()
 			p.await(t, "Degraded")
 			p.signal(t, syscall.SIGINT)
-			require.Equal(t, exit.Interrupted, p.wait())
+			require.Equal(t, report.Interrupted, p.wait())
 			require.NotContains(t, p.raw.String(), "\x1b")
 		})
 	}

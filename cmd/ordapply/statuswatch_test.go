@@ -13,10 +13,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/setstatus"
-	"github.com/ordapply/ordapply/internal/test/recorder"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/internal/cli/status"
+	"github.com/ordapply/ordapply/test/recorder"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 const watchedStream = `
@@ -77,7 +77,7 @@ func TestStatusFollowsByWatches(t *testing.T) {
 	cluster := shared.Get(t)
 	applied := func(stream string) {
 		code, printed := applyThrough(cluster.Kubeconfig, []byte(stream), "--applyset", "watched", "-n", "watched-1")
-		require.Equal(t, exit.Done, code, printed)
+		require.Equal(t, report.ExitDone, code, printed)
 	}
 	cluster.Kubectl(t, "create", "namespace", "watched-1")
 	cluster.Kubectl(t, "create", "namespace", "watched-2")
@@ -103,7 +103,7 @@ func TestStatusFollowsByWatches(t *testing.T) {
 	quiet(t, proxy)
 	t.Run("remarks", func(t *testing.T) { testRemarkOfAWatch(t, cluster, f) })
 	f.interrupt()
-	require.Equal(t, exit.Interrupted, <-f.ended)
+	require.Equal(t, report.Interrupted, <-f.ended)
 	for line := range f.errs {
 		require.Empty(t, line)
 	}
@@ -116,7 +116,7 @@ func TestStatusFollowsADefinedKind(t *testing.T) {
 	cluster.Kubectl(t, "create", "namespace", "set-defined")
 	applied := func(stream string) {
 		code, printed := applyThrough(cluster.Kubeconfig, []byte(stream), "--applyset", "shop", "-n", "set-defined", "--status-grace", "1s")
-		require.Equal(t, exit.Done, code, printed)
+		require.Equal(t, report.ExitDone, code, printed)
 	}
 	two := strings.ReplaceAll(twoOfASet, "set-verbs", "set-defined")
 	applied(two)
@@ -134,7 +134,7 @@ func TestStatusFollowsWhatHooksLeft(t *testing.T) {
 	cluster.Kubectl(t, "create", "namespace", "set-hooked")
 	applied := func(stream string) {
 		code, printed := applyThrough(cluster.Kubeconfig, []byte(stream), "--applyset", "shop", "-n", "set-hooked")
-		require.Equal(t, exit.Done, code, printed)
+		require.Equal(t, report.ExitDone, code, printed)
 	}
 	const hook = "---\napiVersion: v1\nkind: Secret\nmetadata: {name: %s, annotations: {helm.sh/hook: %q}}\n"
 	stream := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n" + fmt.Sprintf(hook, "first", "post-install") + fmt.Sprintf(hook, "second", "pre-upgrade")
@@ -224,7 +224,7 @@ func TestStatusOutlivesAnOutage(t *testing.T) {
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "set-outage")
 	code, printed := applyThrough(cluster.Kubeconfig, []byte(strings.ReplaceAll(twoOfASet, "set-verbs", "set-outage")), "--applyset", "away", "-n", "set-outage")
-	require.Equal(t, exit.Done, code, printed)
+	require.Equal(t, report.ExitDone, code, printed)
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	f := follow(t, proxy.Kubeconfig, "away", "-n", "set-outage", "-o", "json")
 	require.Equal(t, "Healthy", awaitDocument(t, f.out).Health)
@@ -245,7 +245,7 @@ func TestStatusOutlivesAnOutage(t *testing.T) {
 	require.Zero(t, awaitDocument(t, f.out).Ready)
 }
 
-func awaitDocument(t *testing.T, lines <-chan string) (document setstatus.Document) {
+func awaitDocument(t *testing.T, lines <-chan string) (document status.Document) {
 	t.Helper()
 	select {
 	case line := <-lines:
@@ -261,14 +261,14 @@ func TestStatusWithoutTheRightToWatch(t *testing.T) {
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "set-unwatched")
 	code, printed := applyThrough(cluster.Kubeconfig, []byte(strings.ReplaceAll(twoOfASet, "set-verbs", "set-unwatched")), "--applyset", "shop", "-n", "set-unwatched")
-	require.Equal(t, exit.Done, code, printed)
+	require.Equal(t, report.ExitDone, code, printed)
 	proxy := recorder.Start(t, deployer(t, cluster, "reader", unwatchedRole))
 	f := follow(t, proxy.Kubeconfig, "shop", "-n", "set-unwatched")
 	awaitLine(t, f.out, "all         2/2    Healthy")
 	cluster.Kubectl(t, "delete", "configmap", "a", "-n", "set-unwatched")
 	awaitLine(t, f.out, "(no layer): Degraded, 1/2 ready")
 	f.interrupt()
-	require.Equal(t, exit.Interrupted, <-f.ended)
+	require.Equal(t, report.Interrupted, <-f.ended)
 }
 
 const unwatchedRole = `apiVersion: rbac.authorization.k8s.io/v1

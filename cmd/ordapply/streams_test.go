@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ordapply/ordapply/internal/test/corpora"
 	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/test/corpora"
 )
 
 // kubePrometheus writes the stream of kube-prometheus and returns its file. Nothing waits

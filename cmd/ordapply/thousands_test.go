@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // The parent of a set with thousands of members is as small as that of a set of

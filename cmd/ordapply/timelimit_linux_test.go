@@ -17,9 +17,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/abortable"
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/recorder"
+	"github.com/ordapply/ordapply/internal/cli/abortable"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/test/recorder"
 )
 
 // phase is something that a command waits for and that never comes.
@@ -98,7 +98,7 @@ func newHungPhase(t *testing.T, lab chaosLab, namespace string, p phase, silent 
 	h := &hungPhase{phase: p, proxy: recorder.Start(t, lab.cluster.Kubeconfig), stdin: open, words: strings.NewReplacer("DIR", dir, "NS", namespace, "URL", server.URL+"/app.yaml")}
 	lab.create(t, "Namespace", "", namespace, nil)
 	code, output := h.run(t.Context(), "apply", "-f", "DIR/old.yaml", "--applyset", "set", "-n", "NS")
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	answer, over := recorder.TooManyRequests("30"), make(chan struct{})
 	if silent {
 		answer = func(_ http.ResponseWriter, r *http.Request) {
@@ -150,13 +150,13 @@ func TestTimeoutOfEveryRequest(t *testing.T) {
 	waiting.Wait()
 	for name, h := range tried {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, exit.TimedOut, h.late.code, h.late.output)
+			require.Equal(t, report.TimedOut, h.late.code, h.late.output)
 			require.Less(t, h.late.took, waits+15*time.Second, h.late.output)
 			require.NotContains(t, h.late.output, "interrupted")
 			if h.doing != "" {
 				require.Contains(t, h.late.output, h.words.Replace("error: timed out after 4s (--timeout) while "+h.doing))
 			}
-			require.Equal(t, exit.Interrupted, h.ended.code, h.ended.output)
+			require.Equal(t, report.Interrupted, h.ended.code, h.ended.output)
 			require.Less(t, h.ended.took, waits+15*time.Second, h.ended.output)
 		})
 	}
@@ -232,12 +232,12 @@ func TestTimeoutOfEveryFile(t *testing.T) {
 	for name, p := range tried {
 		t.Run(name, func(t *testing.T) {
 			if p.doing != "" {
-				require.Equal(t, exit.TimedOut, p.late.code, p.late.output)
+				require.Equal(t, report.TimedOut, p.late.code, p.late.output)
 				require.Less(t, p.late.took, reads+15*time.Second, p.late.output)
 				require.Contains(t, p.late.output, "error: timed out after 2s (--timeout) while reading ")
 				require.Contains(t, p.late.output, p.doing)
 			}
-			require.Equal(t, exit.Interrupted, p.ended.code, p.ended.output)
+			require.Equal(t, report.Interrupted, p.ended.code, p.ended.output)
 			require.Less(t, p.ended.took, reads+15*time.Second, p.ended.output)
 			require.Contains(t, p.ended.output, "interrupted")
 		})
@@ -279,7 +279,7 @@ func TestTheTimeoutOfReadingTheConfigFile(t *testing.T) {
 	t.Setenv("ORDAPPLY_TIMEOUT", "300ms")
 	t.Setenv("ORDAPPLY_CONFIG", fifo)
 	code, output := runOn(t.Context(), http.NoBody, "apply", "-f", "app.yaml")
-	require.Equal(t, exit.TimedOut, code, output)
+	require.Equal(t, report.TimedOut, code, output)
 	require.Contains(t, output, "error: timed out after 300ms (--timeout) while reading "+fifo+" (ORDAPPLY_CONFIG)")
 
 	config := filepath.Join(t.TempDir(), "config.yaml")
@@ -287,7 +287,7 @@ func TestTheTimeoutOfReadingTheConfigFile(t *testing.T) {
 	t.Setenv("ORDAPPLY_TIMEOUT", "")
 	t.Setenv("ORDAPPLY_CONFIG", config)
 	code, output = runOn(t.Context(), http.NoBody, "apply", "-f", fifo)
-	require.Equal(t, exit.TimedOut, code, output)
+	require.Equal(t, report.TimedOut, code, output)
 	require.Contains(t, output, "error: timed out after 200ms (--timeout) while reading "+fifo)
 }
 

@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // A span as the collector got it.
@@ -59,7 +59,7 @@ data: {"not a key": ""}
 `
 	var out, output bytes.Buffer
 	code := run(context.Background(), []string{"apply", "-f", "-", "--kubeconfig", cluster.Kubeconfig, "--applyset", "traced", "-n", "default"}, strings.NewReader(stream), &out, &output)
-	require.Equal(t, exit.Failed, code, output.String())
+	require.Equal(t, report.Failed, code, output.String())
 	require.NotContains(t, output.String(), "the trace")
 
 	spans := map[string]span{}
@@ -110,7 +110,7 @@ func TestTracesOfNoCollector(t *testing.T) {
 		var out, output bytes.Buffer
 		stream := `{apiVersion: v1, kind: ConfigMap, metadata: {name: untraced}}`
 		code := run(context.Background(), []string{"apply", "-f", "-", "--kubeconfig", cluster.Kubeconfig}, strings.NewReader(stream), &out, &output)
-		require.Equal(t, exit.Done, code, output.String())
+		require.Equal(t, report.ExitDone, code, output.String())
 		return output.String()
 	}
 	started := time.Now()

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/term"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
-	"github.com/ordapply/ordapply/internal/connect"
+	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/internal/report"
-	"github.com/ordapply/ordapply/internal/setflags"
+
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state"
@@ -46,7 +46,7 @@ revision.`,
 			}
 			id, accepted, err := trust(cmd, t, args[0], lockTimeout, yes)
 			if err != nil {
-				return setflags.ExplainForbidden(err, t, args[0])
+				return connect.ExplainForbidden(err, t, args[0])
 			}
 			_, err = plain.Fprintf(cmd.OutOrStdout(), "%s lists %s more\n", report.ResourceName(id), plain.Count(len(accepted.Revisions), "revision")+membersText(accepted.Members))
 			return err
@@ -54,7 +54,7 @@ revision.`,
 	}
 	cluster.AddFlags(cmd.Flags())
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "accept all of this without asking")
-	setflags.RegisterLockTimeout(cmd.Flags(), &lockTimeout)
+	connect.RegisterLockTimeout(cmd.Flags(), &lockTimeout)
 	return cmd
 }
 
@@ -69,7 +69,7 @@ func membersText(members []object.ID) string {
 // trust makes the parent of a set list all revisions and members, and returns it with those
 // that are new there.
 func trust(cmd *cobra.Command, t *connect.Target, name string, lockTimeout time.Duration, yes bool) (object.ID, state.Untrusted, error) {
-	gvk, id, err := setflags.ParentOf(cmd.Context(), t, name)
+	gvk, id, err := connect.ParentOf(cmd.Context(), t, name)
 	if err != nil {
 		return id, state.Untrusted{}, err
 	}

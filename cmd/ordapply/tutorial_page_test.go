@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // The commands of docs/tutorial.md work, in order, in one shell, and print what

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/exit"
+	"github.com/ordapply/ordapply/internal/cli/report"
 )
 
 // With 2>&1, as in the log of a pipeline, nothing is printed twice: the progress names every
@@ -25,7 +25,7 @@ func TestNothingIsPrintedTwice(t *testing.T) {
 		code := run(context.Background(), args, strings.NewReader(stream), log, log)
 		text, err := os.ReadFile(log.Name())
 		require.NoError(t, err)
-		require.Equal(t, exit.Done, code, string(text))
+		require.Equal(t, report.ExitDone, code, string(text))
 		return string(text)
 	}
 	first := apply()

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/rbac"
-	"github.com/ordapply/ordapply/internal/setflags"
+	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/cli/rbac"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -50,7 +50,7 @@ func (f *applyFlags) undoTarget(ctx context.Context, j session) (*state.Revision
 	if !f.Rollback && len(j.atomic) == 0 || f.dryRun != "none" {
 		return nil, nil
 	}
-	gvk, parent, err := setflags.ParentOf(ctx, j.target, f.Set)
+	gvk, parent, err := connect.ParentOf(ctx, j.target, f.Set)
 	if err != nil {
 		return nil, nil //nolint:nilerr // the run says so
 	}

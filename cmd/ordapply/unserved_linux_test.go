@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/recorder"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/test/recorder"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // unservedKinds: objects of a kind that the API server temporarily does not
@@ -84,7 +84,7 @@ func setOf(t *testing.T, dir, namespace, group string) (kubeconfig string, flags
 	mustKubectl(t, dir, "", "create", "namespace", namespace)
 	kubeconfig, flags = filepath.Join(dir, "kubeconfig"), []string{"--applyset", "s", "-n", namespace, "--prune", "--status-grace", "0s"}
 	code, output := applyThrough(kubeconfig, []byte(oneSetting+"---\n"+gadget(group)), flags...)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	return kubeconfig, flags
 }
 
@@ -99,44 +99,44 @@ func unservedKind(t *testing.T, dir string) {
 	serve(t, dir, group, false)
 
 	code, output := applyThrough(kubeconfig, []byte(oneSetting), flags...)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	require.Contains(t, output, "members of kind Gadget.unserved.example are left unchanged")
 	require.Contains(t, output, "set served: true for one of them (kubectl edit crd gadgets.unserved.example)")
 	require.Equal(t, "ConfigMap,Gadget.unserved.example", promised(t, dir, namespace))
 
 	code, _, output = deleteThrough(kubeconfig, nil, "-f", "-") // an empty stream
-	require.Equal(t, exit.Failed, code, output)
+	require.Equal(t, report.Failed, code, output)
 	code, out, output := deleteThrough(kubeconfig, []byte(gadget(group)), "-n", namespace)
-	require.Equal(t, exit.Failed, code, output)
+	require.Equal(t, report.Failed, code, output)
 	require.Contains(t, output, "the API server does not serve Gadget.unserved.example now, but its objects may still exist")
 	require.NotContains(t, out, "not found")
 
 	code, output = deleteSet(kubeconfig, "s", namespace)
-	require.Equal(t, exit.Failed, code, output)
+	require.Equal(t, report.Failed, code, output)
 	require.Contains(t, output, "the apply set has members of kind Gadget.unserved.example that cannot be listed")
 	mustKubectl(t, dir, "", "get", "configmap", "m", "-n", namespace)
 	mustKubectl(t, dir, "", "get", "secret", "ordapply.s.v1", "-n", namespace)
 
 	// The contents of its Namespace are not known either.
 	code, _, output = deleteThrough(kubeconfig, []byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: "+namespace+"}\n"))
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	require.Contains(t, output, "kept: its contents cannot be read: the API server does not serve Gadget.unserved.example now")
 
 	serve(t, dir, group, true)
 	code, output = applyThrough(kubeconfig, []byte(oneSetting), flags...)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	require.Contains(t, output, "Gadget.unserved.example unserved/g  deleted")
 	require.Equal(t, "ConfigMap", promised(t, dir, namespace))
 
 	// A kind whose CRD was deleted has no objects.
 	code, output = applyThrough(kubeconfig, []byte(oneSetting+"---\n"+gadget(group)), flags...)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	mustKubectl(t, dir, "", "delete", "crd", "gadgets."+group)
 	code, out, output = deleteThrough(kubeconfig, []byte(gadget(group)), "-n", namespace)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	require.Contains(t, out, "not found")
 	code, output = deleteSet(kubeconfig, "s", namespace)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 }
 
 // deleteSet deletes an apply set.
@@ -158,7 +158,7 @@ func justStartedPrune(t *testing.T, dir string) {
 		require.Contains(t, promised(t, dir, namespace), "Gadget", "it lives and is forgotten")
 	}
 	code, output = applyThrough(kubeconfig, []byte(oneSetting), flags...)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	require.Empty(t, strings.TrimSpace(mustKubectl(t, dir, "", "get", "gadgets."+group, "-n", namespace, "-o", "name")))
 }
 
@@ -168,10 +168,10 @@ func justStartedDelete(t *testing.T, dir string) {
 	restartAPIServer(t, dir, time.Second)
 	code, output := onceItAnswers(t, func() (int, string) { return deleteSet(kubeconfig, "s", namespace) })
 	t.Logf("exit code %d: %s", code, output)
-	if code != exit.Done {
+	if code != report.ExitDone {
 		mustKubectl(t, dir, "", "get", "secret", "s", "-n", namespace)
 		code, output = deleteSet(kubeconfig, "s", namespace)
-		require.Equal(t, exit.Done, code, output)
+		require.Equal(t, report.ExitDone, code, output)
 	}
 	require.Empty(t, strings.TrimSpace(mustKubectl(t, dir, "", "get", "gadgets."+group, "-n", namespace, "-o", "name")))
 }
@@ -200,12 +200,12 @@ func installedMeanwhile(t *testing.T, dir string) {
 			once.Do(func() {
 				serve(t, dir, group, true)
 				code, output := applyThrough(kubeconfig, []byte(oneSetting+"---\n"+gadget(group)), flags...)
-				assert.Equal(t, exit.Done, code, output)
+				assert.Equal(t, report.ExitDone, code, output)
 			})
 		}
 		return nil
 	})
 	code, output := applyThrough(proxy.Kubeconfig, []byte(oneSetting), flags...)
-	require.Equal(t, exit.Done, code, output)
+	require.Equal(t, report.ExitDone, code, output)
 	require.Contains(t, output, "Gadget.meanwhile.example meanwhile/g  deleted")
 }

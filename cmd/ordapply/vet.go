@@ -6,13 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ordapply/ordapply/internal/author/lint"
+	"github.com/ordapply/ordapply/internal/cli/input"
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/internal/planning"
-	"github.com/ordapply/ordapply/internal/vet"
 )
 
 func newVet() *cobra.Command {
-	var in planning.Offline
+	var in input.Offline
 	var strict bool
 	cmd := &cobra.Command{
 		Use:   "vet -f FILE",
@@ -38,7 +38,7 @@ problem; with --strict, also if there is a remark.`,
 	return cmd
 }
 
-func printFindings(cmd *cobra.Command, found []vet.Finding, strict bool) error {
+func printFindings(cmd *cobra.Command, found []lint.Finding, strict bool) error {
 	problems := 0
 	for _, f := range found {
 		word := "remark"

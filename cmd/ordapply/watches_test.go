@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/exit"
-	"github.com/ordapply/ordapply/internal/test/recorder"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/test/recorder"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // A set's Deployments in five namespaces are watched by one watch with the
@@ -41,7 +41,7 @@ func TestWatchesOfASet(t *testing.T) {
 				args = []string{"delete", "-n", "five-0", "--applyset", "five"}
 			}
 			code, output := ordapplyWith(proxy.Kubeconfig, args...)
-			require.Equal(t, exit.Done, code, output)
+			require.Equal(t, report.ExitDone, code, output)
 			watched, refused := watchedNamespaces(t, proxy.Requests())
 			require.Equal(t, c.want, watched, verb)
 			require.Equal(t, c.refused, refused, verb)

@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/test/auditlog"
-	"github.com/ordapply/ordapply/internal/test/observer"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/test/auditlog"
+	"github.com/ordapply/ordapply/test/observer"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // cases is the folder of the end-to-end cases. The namespace of a case has its name.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/test/auditlog"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/test/auditlog"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // widget is an unplaced custom resource. kubectl rejects it in the same stream

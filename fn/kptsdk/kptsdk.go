@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/ordapply/ordapply/fn"
-	"github.com/ordapply/ordapply/internal/yamledit"
-	"github.com/ordapply/ordapply/internal/yamlnode"
+	"github.com/ordapply/ordapply/internal/author/edit"
+	"github.com/ordapply/ordapply/internal/text/tree"
 )
 
 // Processor returns a function that sorts and stamps a ResourceList of the SDK. It
@@ -21,7 +21,7 @@ import (
 // Results and returns false; its error is about items that cannot be read.
 func Processor(f fn.Function) sdk.ResourceListProcessor {
 	return sdk.ResourceListProcessorFunc(func(list *sdk.ResourceList) (bool, error) {
-		tree, err := yamledit.ReadList(listNode(list))
+		tree, err := edit.ReadList(listNode(list))
 		if err != nil {
 			return false, err
 		}
@@ -48,9 +48,9 @@ func listNode(list *sdk.ResourceList) *yaml.Node {
 		items.Content = append(items.Content, item.CopyToResourceNode().YNode())
 	}
 	root := &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}
-	yamlnode.SetField(root, "items", items)
+	tree.SetField(root, "items", items)
 	if list.FunctionConfig != nil && !list.FunctionConfig.IsEmpty() {
-		yamlnode.SetField(root, "functionConfig", list.FunctionConfig.CopyToResourceNode().YNode())
+		tree.SetField(root, "functionConfig", list.FunctionConfig.CopyToResourceNode().YNode())
 	}
 	return root
 }

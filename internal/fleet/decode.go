@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/ordapply/ordapply/internal/nearest"
-	"github.com/ordapply/ordapply/internal/yamltext"
+	"github.com/ordapply/ordapply/internal/text/tree"
 )
 
 // decoder reads values out of a decoded document. It collects all faults with the paths of
@@ -23,7 +23,7 @@ func (d *decoder) fault(at, format string, args ...any) {
 // decode parses a document; the map is nil if it is none.
 func decode(text []byte) (*decoder, map[string]any) {
 	d := &decoder{}
-	raw, err := yamltext.ToJSON(text)
+	raw, err := tree.ToJSON(text)
 	if err != nil {
 		d.faults = append(d.faults, fmt.Errorf("it is not valid YAML: %s", strings.ReplaceAll(strings.TrimPrefix(err.Error(), "yaml: "), "\n", " ")))
 		return d, nil

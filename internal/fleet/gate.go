@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ordapply/ordapply/internal/parallel"
+	"github.com/ordapply/ordapply/internal/activity"
 )
 
 // A gate is looked at some ten times, at most every minInterval and at least every
@@ -86,7 +86,7 @@ func (r *coordination) gated(i int, cohort Cohort) []*watched {
 // error names one that is not ready.
 func (r *coordination) look(ctx context.Context, all []*watched) (blind bool, err error) {
 	seen := make([]Observation, len(all))
-	parallel.Each(len(all), looks, func(at int) { seen[at] = r.observe(ctx, all[at].Cluster) })
+	activity.Each(len(all), looks, func(at int) { seen[at] = r.observe(ctx, all[at].Cluster) })
 	for at, w := range all {
 		switch o := seen[at]; {
 		case o.Err != nil:

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/ordapply/ordapply/internal/parallel"
+	"github.com/ordapply/ordapply/internal/activity"
 )
 
 // pause waits for the pause after a cohort, and reports whether the next one may open.
@@ -32,7 +32,7 @@ func (r *coordination) pauseFrom(ctx context.Context, i int, cohort Cohort) time
 		}
 	}
 	seen := make([]Observation, len(clusters))
-	parallel.Each(len(clusters), looks, func(at int) { seen[at] = r.observe(ctx, cohort.Clusters[at]) })
+	activity.Each(len(clusters), looks, func(at int) { seen[at] = r.observe(ctx, cohort.Clusters[at]) })
 	var last time.Time
 	for _, o := range seen {
 		switch {

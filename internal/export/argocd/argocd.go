@@ -7,7 +7,7 @@
 package argocd
 
 import (
-	"github.com/ordapply/ordapply/internal/export"
+	"github.com/ordapply/ordapply/internal/export/units"
 	"github.com/ordapply/ordapply/internal/fleet"
 )
 
@@ -37,9 +37,9 @@ type Options struct {
 }
 
 // Export returns the tree of a stream.
-func Export(s *export.Stream, o Options) (*export.Tree, error) {
-	cut := export.Units(s.Plan, s.IsInstant)
-	e := &exporter{Stream: s, options: o, units: cut.Units, tree: &export.Tree{}}
+func Export(s *units.Stream, o Options) (*units.Tree, error) {
+	cut := units.Units(s.Plan, s.IsInstant)
+	e := &exporter{Stream: s, options: o, units: cut.Units, tree: &units.Tree{}}
 	e.tree.AddLost(s, cut.Lost)
 	e.moveLate(cut.With)
 	e.count()

@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/export"
+	"github.com/ordapply/ordapply/internal/export/units"
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/internal/toolkeys"
-	own "github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/internal/plan/stamp"
+	objectpkg "github.com/ordapply/ordapply/object"
 )
 
 // object is an object of Argo CD.
@@ -21,13 +21,13 @@ type object = map[string]any
 
 // exporter exports one stream.
 type exporter struct {
-	*export.Stream
+	*units.Stream
 	options Options
-	units   []export.Unit
+	units   []units.Unit
 	rounds  []int  // per unit: how many units must come before it, one after the other
 	of      []int  // per step: its unit
 	moved   []bool // per step: moveLate has moved it
-	tree    *export.Tree
+	tree    *units.Tree
 }
 
 // waves reports whether an Application has the whole stream, in sync waves.
@@ -35,7 +35,7 @@ func (e *exporter) waves() bool { return e.options.Form == OneApplication || e.o
 
 // isFollowed reports whether anything waits for a unit: a later one, or another cohort.
 func (e *exporter) isFollowed(u int) bool {
-	return e.hasNextCohort() || export.IsFollowed(e.units, u)
+	return e.hasNextCohort() || units.IsFollowed(e.units, u)
 }
 
 // waited returns the steps for whose readiness anything waits with a unit. The next cohort
@@ -88,7 +88,7 @@ func (e *exporter) isUnboundClaim(step int) bool {
 }
 
 // firstUser returns the first unit with a step that needs the step.
-func (e *exporter) firstUser(step int, at map[own.ID]int) int {
+func (e *exporter) firstUser(step int, at map[objectpkg.ID]int) int {
 	first := len(e.units)
 	for i, s := range e.Plan.Steps {
 		for _, n := range s.Needs {
@@ -112,7 +112,7 @@ func (e *exporter) count() {
 
 // lose records that something of the order is not kept.
 func (e *exporter) lose(step int, detail string) {
-	e.tree.AddLost(e.Stream, []export.Lost{{Step: step, Detail: detail}})
+	e.tree.AddLost(e.Stream, []units.Lost{{Step: step, Detail: detail}})
 }
 
 // Annotations that Argo CD reads.
@@ -129,7 +129,7 @@ func (e *exporter) annotations(step int) map[string]string {
 	obj := e.Object(step)
 	given := obj.GetAnnotations()
 	if e.waves() {
-		out[toolkeys.SyncWave] = strconv.Itoa(e.rounds[e.of[step]])
+		out[stamp.SyncWave] = strconv.Itoa(e.rounds[e.of[step]])
 	} else if !slices.Contains(e.units[e.of[step]].Checks, step) {
 		out[ignoreHealth] = "true"
 	}
@@ -172,7 +172,7 @@ func (e *exporter) addHooks() error {
 			e.tree.Lost = append(e.tree.Lost, plain.Sprintf("%s is a hook (%s), and no layer has it: use --form=%s", hook.ID, hook.Event, OneApplication))
 			continue
 		}
-		name := fmt.Sprintf("layers/hooks/%s-%s.yaml", export.Label(hook.ID.Kind), export.Label(hook.ID.Name))
+		name := fmt.Sprintf("layers/hooks/%s-%s.yaml", units.Label(hook.ID.Kind), units.Label(hook.ID.Name))
 		if text := e.Hooks[hook.ID]; !names[name] && text != nil {
 			names[name] = true
 			if err := e.tree.Add(name, text); err != nil {

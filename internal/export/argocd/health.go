@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/health"
-	"github.com/ordapply/ordapply/internal/cellua"
-	"github.com/ordapply/ordapply/internal/export"
+
+	"github.com/ordapply/ordapply/internal/export/units"
 	"github.com/ordapply/ordapply/internal/plain"
-	own "github.com/ordapply/ordapply/object"
+	objectpkg "github.com/ordapply/ordapply/object"
 )
 
 //go:embed kinds.txt
@@ -49,13 +49,13 @@ func (e *exporter) addHealth() error {
 		if len(checks) == 0 {
 			continue
 		}
-		script, err := cellua.Script(checks)
+		script, err := LuaScript(checks)
 		if err != nil {
 			return err // checksOf tried each
 		}
 		key := strings.TrimPrefix(kind.Group+"_", "_") + kind.Kind
 		data["resource.customizations.health."+key] = script
-		if cellua.NeedsLibraries(script) {
+		if LuaNeedsLibraries(script) {
 			data["resource.customizations.useOpenLibs."+key] = "true"
 		}
 	}
@@ -84,8 +84,8 @@ func (e *exporter) kinds() []schema.GroupKind {
 
 // checksOf returns the checks of a kind that Argo CD does not have; those of single
 // objects come first.
-func (e *exporter) checksOf(kind schema.GroupKind) []cellua.Check {
-	var named, general []cellua.Check
+func (e *exporter) checksOf(kind schema.GroupKind) []LuaCheck {
+	var named, general []LuaCheck
 	for u := range e.units {
 		for _, step := range e.waited(u) {
 			obj := e.Object(step)
@@ -96,8 +96,8 @@ func (e *exporter) checksOf(kind schema.GroupKind) []cellua.Check {
 			if !ok {
 				continue
 			}
-			check := cellua.Check{Ready: c.Ready, Failed: c.Failed}
-			if _, err := cellua.Script([]cellua.Check{check}); err != nil {
+			check := LuaCheck{Ready: c.Ready, Failed: c.Failed}
+			if _, err := LuaScript([]LuaCheck{check}); err != nil {
 				e.lose(step, fmt.Sprintf("is not judged by %s: %v", c.Rule, err))
 				continue
 			}
@@ -105,7 +105,7 @@ func (e *exporter) checksOf(kind schema.GroupKind) []cellua.Check {
 				check.Namespace, check.Name = obj.GetNamespace(), obj.GetName()
 				named = append(named, check)
 			} else {
-				general = []cellua.Check{check}
+				general = []LuaCheck{check}
 			}
 		}
 	}
@@ -125,15 +125,15 @@ func (e *exporter) conditions(u, step int) (health.Conditions, bool) {
 		return c, false // Argo CD's own
 	case ok:
 		return c, true
-	case own.IsNative(kind.Group):
-		c.Ready = export.NativeCondition(obj)
+	case objectpkg.IsNative(kind.Group):
+		c.Ready = units.NativeCondition(obj)
 		known := kind.String() == "Service" || kind.Kind == "APIService"
 		return c, c.Ready != "" && !known
 	case knows(kind), !e.isFollowed(u), e.HasNoStatus(obj.GroupVersionKind()):
 		return c, false
 	}
-	e.tree.Remarks = append(e.tree.Remarks, export.AssumedRemark(kind.String()))
-	return export.AnySign(), true
+	e.tree.Remarks = append(e.tree.Remarks, units.AssumedRemark(kind.String()))
+	return units.AnySign(), true
 }
 
 // knows reports whether Argo CD has a health check of a kind.
@@ -157,7 +157,7 @@ func (e *exporter) remark() {
 	}
 	for i, s := range e.Plan.Steps {
 		unit := &e.units[e.of[i]]
-		if e.waves() && !e.moved[i] && !slices.Contains(unit.Checks, i) && !e.IsInstant(i) && export.IsFollowed(e.units, e.of[i]) {
+		if e.waves() && !e.moved[i] && !slices.Contains(unit.Checks, i) && !e.IsInstant(i) && units.IsFollowed(e.units, e.of[i]) {
 			e.lose(i, "is waited for until it is ready, where the order asks only that it is applied")
 		}
 		if s.ID.GroupKind() == "Ingress.networking.k8s.io" && e.isFollowed(e.of[i]) {

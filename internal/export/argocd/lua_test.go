@@ -12,18 +12,18 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/health"
-	"github.com/ordapply/ordapply/internal/celcondition"
-	"github.com/ordapply/ordapply/internal/cellua"
+	"github.com/ordapply/ordapply/internal/export/argocd"
+	"github.com/ordapply/ordapply/internal/judge/condition"
 )
 
 // agreement returns a function that requires that the Lua of a check and its CEL give one
 // verdict on an object. Both are compiled once.
-func agreement(t *testing.T, c cellua.Check, kind schema.GroupVersionKind) func(*unstructured.Unstructured) {
+func agreement(t *testing.T, c argocd.LuaCheck, kind schema.GroupVersionKind) func(*unstructured.Unstructured) {
 	t.Helper()
-	script, err := cellua.Script([]cellua.Check{c})
+	script, err := argocd.LuaScript([]argocd.LuaCheck{c})
 	require.NoError(t, err)
 	data := map[string]string{"resource.customizations.health." + kind.Group + "_" + kind.Kind: script}
-	if cellua.NeedsLibraries(script) {
+	if argocd.LuaNeedsLibraries(script) {
 		data["resource.customizations.useOpenLibs."+kind.Group+"_"+kind.Kind] = "true"
 	}
 	checks, err := health.ParseArgoCD(data)
@@ -48,7 +48,7 @@ func compiled(t *testing.T, source string) func(*unstructured.Unstructured) bool
 	if source == "" {
 		return nil
 	}
-	condition, err := celcondition.Compile(source)
+	condition, err := condition.Compile(source)
 	require.NoError(t, err)
 	return func(obj *unstructured.Unstructured) bool {
 		ok, _, _ := condition.Holds(obj)
@@ -72,7 +72,7 @@ func TestLuaAgreesWithCEL(t *testing.T) {
 	kind := schema.GroupVersionKind{Group: "lab.example", Version: "v1", Kind: "Gizmo"}
 	for _, ready := range conditions {
 		for _, failed := range []string{`self.status.phase == "Broken"`, `!(` + ready + `)`} {
-			agree := agreement(t, cellua.Check{Ready: ready, Failed: failed}, kind)
+			agree := agreement(t, argocd.LuaCheck{Ready: ready, Failed: failed}, kind)
 			for _, status := range statuses {
 				obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "lab.example/v1", "kind": "Gizmo", "metadata": map[string]any{"name": "g"}}}
 				require.NoError(t, yaml.Unmarshal([]byte("status: "+status), &obj.Object))
@@ -83,7 +83,7 @@ func TestLuaAgreesWithCEL(t *testing.T) {
 }
 
 func TestChecksOfSingleObjects(t *testing.T) {
-	script, err := cellua.Script([]cellua.Check{{Namespace: "shop", Name: "one", Ready: `self.status.phase == "One"`}, {Ready: `self.status.phase == "Up"`}})
+	script, err := argocd.LuaScript([]argocd.LuaCheck{{Namespace: "shop", Name: "one", Ready: `self.status.phase == "One"`}, {Ready: `self.status.phase == "Up"`}})
 	require.NoError(t, err)
 	checks, err := health.ParseArgoCD(map[string]string{"resource.customizations.health.lab.example_Gizmo": script})
 	require.NoError(t, err)
@@ -106,7 +106,7 @@ func TestWhatLuaCannotExpress(t *testing.T) {
 		`self.status.phase.matches("U.*")`:                              "the function matches",
 		`timestamp(self.status.at) > timestamp("2026-01-01T00:00:00Z")`: "the function timestamp",
 	} {
-		_, err := cellua.Condition(source)
+		_, err := argocd.LuaCondition(source)
 		require.ErrorContains(t, err, what)
 	}
 }
@@ -138,7 +138,7 @@ func TestBuiltInRulesInLua(t *testing.T) {
 		if !ok || c.Script || obj.GetDeletionTimestamp() != nil {
 			continue
 		}
-		agreement(t, cellua.Check{Ready: c.Ready, Failed: c.Failed}, obj.GroupVersionKind())(obj)
+		agreement(t, argocd.LuaCheck{Ready: c.Ready, Failed: c.Failed}, obj.GroupVersionKind())(obj)
 		compared++
 	}
 	require.Greater(t, compared, 20)

@@ -4,8 +4,8 @@ import (
 	"maps"
 	"strconv"
 
-	"github.com/ordapply/ordapply/internal/ignorefields"
-	"github.com/ordapply/ordapply/internal/toolkeys"
+	"github.com/ordapply/ordapply/internal/fields"
+	"github.com/ordapply/ordapply/internal/plan/stamp"
 )
 
 // finalizer deletes what an Application has synced when it is deleted, in reverse order.
@@ -44,7 +44,7 @@ func (e *exporter) addObjects() error {
 		if len(unit.Steps) == 0 {
 			continue
 		}
-		wave := object{toolkeys.SyncWave: strconv.Itoa(e.rounds[u])}
+		wave := object{stamp.SyncWave: strconv.Itoa(e.rounds[u])}
 		app := e.application(e.options.Name+"-"+unit.Name, wave, e.spec("layers/"+unit.Name, unit.Steps))
 		if err := e.tree.AddObjects("argocd/applications/"+unit.Name+".yaml", written+"one layer; its sync wave is the order.", app); err != nil {
 			return err
@@ -100,7 +100,7 @@ func (e *exporter) ignored(steps []int) []object {
 	var out []object
 	for _, i := range steps {
 		obj := e.Object(i)
-		paths := ignorefields.Of(obj.GetAnnotations())
+		paths := fields.Of(obj.GetAnnotations())
 		if len(paths) == 0 {
 			continue
 		}

@@ -2,8 +2,8 @@ package flux
 
 import (
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/export"
-	"github.com/ordapply/ordapply/internal/ignorefields"
+	"github.com/ordapply/ordapply/internal/export/units"
+	"github.com/ordapply/ordapply/internal/fields"
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
@@ -35,10 +35,10 @@ func (e *exporter) annotations(step int) map[string]string {
 
 // remark says what the engine does otherwise than ordapply.
 func (e *exporter) remark() {
-	var lost []export.Lost
+	var lost []units.Lost
 	for i := range e.Plan.Steps {
-		if e.Object(i).GetAnnotations()[ignorefields.Annotation] != "" {
-			lost = append(lost, export.Lost{Step: i, Detail: "leaves no field to others, which " + ignorefields.Annotation + " asks for: Flux takes every field of a manifest"})
+		if e.Object(i).GetAnnotations()[fields.Annotation] != "" {
+			lost = append(lost, units.Lost{Step: i, Detail: "leaves no field to others, which " + fields.Annotation + " asks for: Flux takes every field of a manifest"})
 		}
 	}
 	e.tree.AddLost(e.Stream, lost)
@@ -46,7 +46,7 @@ func (e *exporter) remark() {
 		e.tree.Lost = append(e.tree.Lost, plain.Sprintf("%s is a hook (%s), and Flux's Kustomizations run none", hook.ID, hook.Event))
 	}
 	for _, kind := range e.assumed {
-		e.tree.Remarks = append(e.tree.Remarks, export.AssumedRemark(kind))
+		e.tree.Remarks = append(e.tree.Remarks, units.AssumedRemark(kind))
 	}
 	e.tree.Remarks = append(e.tree.Remarks, "Flux deletes without an order: dependsOn counts for applying only")
 	e.tree.RemarkSecrets(e.Stream)

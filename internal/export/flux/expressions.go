@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/health"
-	"github.com/ordapply/ordapply/internal/celcondition"
-	"github.com/ordapply/ordapply/internal/export"
-	own "github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/internal/export/units"
+	"github.com/ordapply/ordapply/internal/judge/condition"
+	objectpkg "github.com/ordapply/ordapply/object"
 )
 
 // Flux judges by the conditions of a kind (spec.healthCheckExprs) before it judges by
@@ -80,7 +80,7 @@ func (e *exporter) expressionsOf(u int, kind schema.GroupVersionKind, steps []in
 
 // lose records that a resource is not judged as its rule says.
 func (e *exporter) lose(step int, detail string) {
-	e.tree.AddLost(e.Stream, []export.Lost{{Step: step, Detail: detail}})
+	e.tree.AddLost(e.Stream, []units.Lost{{Step: step, Detail: detail}})
 }
 
 // translate returns conditions as Flux reads them. Where a field is missing, a condition
@@ -93,11 +93,11 @@ func translate(c health.Conditions) (object, error) {
 		if source == "" {
 			continue
 		}
-		if err := celcondition.CheckForFlux(source); err != nil {
+		if err := condition.CheckForFlux(source); err != nil {
 			return nil, err
 		}
 	}
-	flat, err := celcondition.WithoutSelf(current)
+	flat, err := condition.WithoutSelf(current)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func translate(c health.Conditions) (object, error) {
 	if c.Failed == "" {
 		return x, nil
 	}
-	x["failed"], err = celcondition.Guarded(c.Failed)
+	x["failed"], err = condition.Guarded(c.Failed)
 	return x, err
 }
 
@@ -113,15 +113,15 @@ func translate(c health.Conditions) (object, error) {
 // judges too early, and custom resources that others wait for.
 func (e *exporter) withoutRule(u int, kind schema.GroupVersionKind, steps []int) object {
 	for _, step := range steps {
-		if x, err := translate(health.Conditions{Ready: export.NativeCondition(e.Object(step))}); err == nil && x["current"] != "true" {
+		if x, err := translate(health.Conditions{Ready: units.NativeCondition(e.Object(step))}); err == nil && x["current"] != "true" {
 			return x
 		}
 	}
-	if own.IsNative(kind.Group) || !export.IsFollowed(e.units, u) || e.HasNoStatus(kind) {
+	if objectpkg.IsNative(kind.Group) || !units.IsFollowed(e.units, u) || e.HasNoStatus(kind) {
 		return object{}
 	}
 	e.assumed = append(e.assumed, kind.GroupKind().String())
-	x, err := translate(export.AnySign())
+	x, err := translate(units.AnySign())
 	if err != nil {
 		panic(err) // covered by a test
 	}

@@ -7,12 +7,11 @@
 package flux
 
 import (
+	exportunits "github.com/ordapply/ordapply/internal/export/units"
+	"github.com/ordapply/ordapply/internal/plain"
 	"path"
 	"slices"
 	"time"
-
-	"github.com/ordapply/ordapply/internal/export"
-	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // Options say what the objects of Flux are like.
@@ -42,10 +41,10 @@ const written = "Written by `ordapply export --to flux`: "
 type object = map[string]any
 
 // Export returns the tree of a stream.
-func Export(s *export.Stream, o Options) (*export.Tree, error) {
-	cut := export.Units(s.Plan, s.IsInstant)
+func Export(s *exportunits.Stream, o Options) (*exportunits.Tree, error) {
+	cut := exportunits.Units(s.Plan, s.IsInstant)
 	units := cut.Units
-	e := &exporter{Stream: s, options: o, units: units, tree: &export.Tree{}}
+	e := &exporter{Stream: s, options: o, units: units, tree: &exportunits.Tree{}}
 	e.tree.AddLost(s, cut.Lost)
 	source, err := o.Source.object(o)
 	if err != nil {
@@ -70,10 +69,10 @@ func Export(s *export.Stream, o Options) (*export.Tree, error) {
 
 // exporter exports one stream.
 type exporter struct {
-	*export.Stream
+	*exportunits.Stream
 	options Options
-	units   []export.Unit
-	tree    *export.Tree
+	units   []exportunits.Unit
+	tree    *exportunits.Tree
 	assumed []string // kinds for which nothing defines when they are ready
 }
 

@@ -13,21 +13,21 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/health"
-	"github.com/ordapply/ordapply/internal/celcondition"
-	"github.com/ordapply/ordapply/internal/export"
 	"github.com/ordapply/ordapply/internal/export/flux"
-	"github.com/ordapply/ordapply/internal/test/plancase"
+	"github.com/ordapply/ordapply/internal/export/units"
+	"github.com/ordapply/ordapply/internal/judge/condition"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/test/plancase"
 )
 
 // streamOf plans a stream.
-func streamOf(t *testing.T, text string) *export.Stream {
+func streamOf(t *testing.T, text string) *units.Stream {
 	t.Helper()
 	resources := plancase.Parse(t, []byte(text))
 	plan, err := ordering.Build(resources, ordering.Options{})
 	require.NoError(t, err)
-	s := &export.Stream{Plan: plan, Objects: map[object.ID]*unstructured.Unstructured{}, Assessor: &health.Assessor{}}
+	s := &units.Stream{Plan: plan, Objects: map[object.ID]*unstructured.Unstructured{}, Assessor: &health.Assessor{}}
 	for _, r := range resources {
 		s.Objects[r.ID] = &unstructured.Unstructured{Object: r.Object}
 	}
@@ -53,7 +53,7 @@ type kustomization struct {
 	}
 }
 
-func exported(t *testing.T, s *export.Stream) (*export.Tree, map[string]kustomization) {
+func exported(t *testing.T, s *units.Stream) (*units.Tree, map[string]kustomization) {
 	t.Helper()
 	tree, err := flux.Export(s, options())
 	require.NoError(t, err)
@@ -167,10 +167,10 @@ func TestBuiltInRulesForFlux(t *testing.T) {
 			if source == "" {
 				continue
 			}
-			require.NoError(t, celcondition.CheckForFlux(source), r.Kind)
-			_, err := celcondition.WithoutSelf(source)
+			require.NoError(t, condition.CheckForFlux(source), r.Kind)
+			_, err := condition.WithoutSelf(source)
 			require.NoError(t, err, r.Kind)
-			_, err = celcondition.Guarded(source)
+			_, err = condition.Guarded(source)
 			require.NoError(t, err, r.Kind)
 		}
 	}

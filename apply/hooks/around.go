@@ -1,0 +1,185 @@
+package hooks
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/author/hook"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// Around runs the hooks of an operation around an apply.
+type Around struct {
+	Runner Runner
+	Hooks  hook.Hooks
+	Stream *apply.Stream
+	Plan   *ordering.Plan // of the apply
+	// Operation returns which operation the apply is. It is called once,
+	// before the first write to the cluster.
+	Operation func(context.Context) (hook.Operation, error)
+
+	operation     hook.Operation
+	before        []apply.Result // of the hooks before the apply
+	results       []apply.Result // of those after it
+	prerequisites []apply.Result // of resources of the stream that were applied before the hooks
+	confirmed     []apply.Result // of resources that the hooks after the apply made ready
+}
+
+// Pre runs the hooks before the apply, as apply.Enclosing.First. Their
+// dependencies in the stream, and the definitions in the chart's crds
+// folder, are applied before them.
+func (a *Around) Pre(ctx context.Context) (changed bool, err error) {
+	if !a.Hooks.OfApply() {
+		return false, nil
+	}
+	if a.operation, err = a.operationNow(ctx); err != nil {
+		return false, err
+	}
+	a.Hooks = a.Hooks.Named(time.Now())
+	if err := a.takeLeftovers(ctx); err != nil {
+		return false, err
+	}
+	if len(a.Hooks.Of(a.pre())) == 0 {
+		return false, nil
+	}
+	if err := a.prepare(ctx); err != nil {
+		return true, err
+	}
+	a.before, err = a.runner().Run(ctx, a.pre(), a.Hooks)
+	return true, err
+}
+
+// operationNow returns which operation the apply is. For Argo CD each is a sync, so that it does
+// not matter.
+func (a *Around) operationNow(ctx context.Context) (hook.Operation, error) {
+	if a.Hooks.AreArgo() {
+		return hook.Upgrade, nil
+	}
+	return a.Operation(ctx)
+}
+
+// events returns the events of the apply, in their order.
+func (a *Around) events(ctx context.Context) ([]hook.Event, error) {
+	if a.Hooks.AreArgo() {
+		return hook.OfSync(), nil
+	}
+	operation, err := a.Operation(ctx)
+	return []hook.Event{operation.Pre(), operation.Post()}, err
+}
+
+func (a *Around) pre() hook.Event  { return a.Hooks.Pre(a.operation) }
+func (a *Around) post() hook.Event { return a.Hooks.Post(a.operation) }
+
+// Next names the hooks that follow the apply, as apply.Enclosing.Then.
+func (a *Around) Next() string {
+	if a.operation == "" || len(a.Hooks.Of(a.post())) == 0 {
+		return ""
+	}
+	return "the " + string(a.post()) + " hooks"
+}
+
+// Post runs the hooks after the apply, and then waits for what only these can make ready: what
+// the plan says, and what the apply left.
+func (a *Around) Post(ctx context.Context, applied apply.Summary) error {
+	if len(a.Hooks) == 0 || a.operation == "" {
+		return nil
+	}
+	results, err := a.runner().Run(ctx, a.post(), a.Hooks)
+	a.results = append(a.results, results...)
+	if err != nil {
+		return err
+	}
+	if err := a.confirm(ctx, applied); err != nil {
+		return err
+	}
+	return a.succeeded(ctx)
+}
+
+// confirm waits for the steps of the plan that the hooks were to make ready.
+func (a *Around) confirm(ctx context.Context, applied apply.Summary) error {
+	unready := map[object.ID]bool{}
+	for _, r := range applied.Results {
+		unready[r.ID] = r.Unready
+	}
+	plan, objects := a.part("after the hooks", func(s ordering.Step) bool { return s.AfterHooks || unready[s.ID] })
+	if len(plan.Steps) == 0 {
+		return nil
+	}
+	run := &hookRun{Runner: a.runner(), event: a.post()}
+	applier := a.alone()
+	applier.Events, applier.SkipWait = run.emit, a.Runner.Applier.SkipWait
+	summary, err := applier.Run(ctx, plan, objects)
+	a.confirmed = summary.Results
+	return run.setErrorWave(err)
+}
+
+// runner hides the values of the stream's Secrets, which hooks may print.
+func (a *Around) runner() Runner {
+	r := a.Runner
+	for _, resource := range a.Stream.Resources {
+		r.Applier.Secrets = withSecret(r.Applier.Secrets, resource)
+	}
+	return r
+}
+
+// WithHookResults adds the results of the hooks to the summary of the apply.
+func (a *Around) WithHookResults(s apply.Summary) apply.Summary {
+	s.Hooks = slices.Concat(a.before, s.Hooks, a.results)
+	for i := range s.Results {
+		r := &s.Results[i]
+		for _, early := range a.prerequisites {
+			if r.ID == early.ID && r.Created == "" {
+				r.Created = early.Created
+			}
+		}
+		for _, late := range a.confirmed {
+			if r.ID == late.ID {
+				r.State, r.Waiting, r.Detail, r.Err, r.Unready = late.State, late.Waiting, late.Detail, late.Err, false
+			}
+		}
+	}
+	return s
+}
+
+// prepare applies what must be applied before the hooks, and waits until it
+// is ready.
+func (a *Around) prepare(ctx context.Context) error {
+	first := hook.Hooks(a.Hooks.Of(a.pre())).Prerequisites(a.Stream.Resources)
+	if a.operation != hook.Rollback {
+		for id := range a.Stream.BeforeHooks {
+			first[id] = true
+		}
+	}
+	if len(first) == 0 {
+		return nil
+	}
+	plan, objects := a.part("before the hooks", func(s ordering.Step) bool { return first[s.ID] })
+	summary, err := a.alone().Run(ctx, plan, objects)
+	a.prerequisites = summary.Results
+	return err
+}
+
+// part returns a plan of one wave with some steps of the apply.
+func (a *Around) part(name string, has func(ordering.Step) bool) (*ordering.Plan, map[object.ID]*unstructured.Unstructured) {
+	plan := &ordering.Plan{Waves: []ordering.Wave{{Name: name}}}
+	objects := map[object.ID]*unstructured.Unstructured{}
+	for _, s := range a.Plan.Steps {
+		if has(s) {
+			plan.Steps = append(plan.Steps, ordering.Step{ID: s.ID, Source: s.Source, Gate: ordering.Ready, Timeout: s.Timeout, FailsOpen: s.FailsOpen})
+			objects[s.ID] = a.Stream.Objects[s.ID]
+		}
+	}
+	return plan, objects
+}
+
+// alone returns the applier of the apply, for a run beside it.
+func (a *Around) alone() apply.Applier {
+	applier := a.Runner.Applier
+	applier.Begin, applier.First, applier.Within, applier.Then, applier.Events, applier.Schedule, applier.SkipWait = nil, nil, nil, nil, nil, apply.Waves, nil
+	return applier
+}

@@ -1,0 +1,157 @@
+package preview
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/internal/activity"
+	"github.com/ordapply/ordapply/internal/kube/fault"
+	"github.com/ordapply/ordapply/internal/kube/redact"
+	"github.com/ordapply/ordapply/internal/live/fill"
+	"github.com/ordapply/ordapply/internal/live/write"
+	"github.com/ordapply/ordapply/internal/plan/mutation"
+	"github.com/ordapply/ordapply/internal/run/request"
+	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// Input is the run that is previewed.
+type Input struct {
+	Cluster   kube.ReadOnly
+	Plan      *ordering.Plan
+	Snapshot  request.Reader // of the plan's steps
+	Sent      []object.ID    // what was just applied for the run
+	Timeout   time.Duration  // of the run; 0: none
+	GoingBack bool           // the stream is that of an earlier revision, as apply.Applier
+	// KindTimeout is how long the run waits for a kind or a Namespace that neither the cluster
+	// nor the stream defines; not positive: not at all.
+	KindTimeout  time.Duration
+	NewNamespace string // is created if it does not exist
+	// MayAppear reports whether the run waits for the kind of a step.
+	MayAppear func(step int) bool
+	// MayRecreate reports whether the object of a manifest may be deleted and created again.
+	MayRecreate func(manifest *unstructured.Unstructured) bool
+}
+
+// run computes for each step what a run would do. The rows are made concurrently, so
+// nothing of it is written meanwhile.
+type run struct {
+	Input
+	read       []request.LiveObject // by position of the steps
+	refused    func(step int) error // see snapshot.Reader.RejectedByCRDs
+	index      ordering.Positions
+	namespaces map[string]namespaceState          // by name of the Namespace
+	setName    func(set, namespace string) string // see ownership.NameSets
+	secretive  mutation.Secretive                 // the resources that take values of Secrets
+	filled     map[int]fill.Filled                // by position of the steps that take values
+}
+
+// namespaceState is the state of a Namespace that objects of the stream are in.
+type namespaceState struct {
+	inStream    bool   // the stream contains it, or the run creates it
+	justCreated bool   // Send has just created it
+	absent      bool   // it does not exist
+	terminating bool   // it is terminating
+	blockedBy   string // what blocks its deletion
+}
+
+// Of reports what a run would do. Nothing is written. Errors of the run are rows too, all
+// of them; the returned error is progress.ErrInterrupted when ctx ended the preview.
+func Of(ctx context.Context, in Input) (*Preview, error) {
+	mask, err := redact.NewMasker()
+	if err != nil {
+		return nil, err
+	}
+	r := &run{Input: in, index: in.Plan.Positions(), namespaces: map[string]namespaceState{}, filled: map[int]fill.Filled{}, setName: write.NameSets(ctx, in.Cluster)}
+	r.secretive = mutation.SecretiveOf(in.Snapshot.Manifests)
+	r.read = in.Snapshot.Read(ctx, in.Timeout)
+	r.refused = in.Snapshot.RejectedByCRDs(in.Plan, r.read)
+	r.readNamespaces(ctx)
+	preview := &Preview{Rows: r.rows(ctx), masker: mask, origins: r.sources().Origins(r.secretive)}
+	preview.Notes = ownerNotes(preview.Rows)
+	if ctx.Err() != nil {
+		return nil, event.ErrInterrupted
+	}
+	r.deferOldSchemaErrors(ctx, preview.Rows)
+	for i := range preview.Rows {
+		row := &preview.Rows[i]
+		if err := r.setDigest(i, row); err != nil {
+			return nil, fmt.Errorf("compute the digest of %s: %w", row.ID, err)
+		}
+		row.hideTexts()
+		row.hideValues(mask)
+	}
+	return preview, nil
+}
+
+// ownerNotes describes what the run would find out about other field managers.
+func ownerNotes(rows []Row) []string {
+	var found []event.OwnedFields
+	for _, row := range rows {
+		found = append(found, event.OwnedFields{ID: row.ID, FieldOwners: row.Owners})
+	}
+	return event.OwnerNotes(found, true)
+}
+
+// readNamespaces reads the Namespaces that the stream uses. One that does not
+// exist and is not in the stream, or may not be read, is found out by the dry
+// run of an apply to it.
+func (r *run) readNamespaces(ctx context.Context) {
+	kind, ok := r.Cluster.Kind(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
+	for _, s := range r.Plan.Steps {
+		name := s.ID.Namespace
+		if _, known := r.namespaces[name]; known || name == "" || !ok {
+			continue
+		}
+		live, err := r.Cluster.Get(ctx, kind, "", name)
+		h := namespaceState{inStream: r.index.HasNamespace(name) || name == r.NewNamespace, absent: fault.IsMissing(err)}
+		h.justCreated = slices.Contains(r.Sent, object.ID{Kind: "Namespace", Name: name})
+		if err == nil && live.GetDeletionTimestamp() != nil {
+			h.terminating, h.blockedBy = true, kube.DeletionBlockers(live)
+		}
+		r.namespaces[name] = h
+	}
+}
+
+// rows does the dry run of every step, some at a time.
+func (r *run) rows(ctx context.Context) []Row {
+	rows := make([]Row, len(r.Plan.Steps))
+	activity.Each(len(rows), r.Snapshot.Workers, func(i int) {
+		if !r.isTemplate(i) {
+			rows[i] = r.resource(i).preview(ctx)
+		}
+	})
+	r.fillRows(ctx, rows)
+	for i := range rows {
+		rows[i].hideTexts()
+	}
+	return rows
+}
+
+// deferOldSchemaErrors defers resources that the server rejects only because their
+// CustomResourceDefinition changes earlier in the stream.
+func (r *run) deferOldSchemaErrors(ctx context.Context, rows []Row) {
+	for i := range rows {
+		err := rows[i].Err
+		if err == nil || !fault.IsSchemaError(err) && !apierrors.IsInvalid(err) {
+			continue
+		}
+		for _, maker := range r.Plan.Steps[i].ProvidedBy {
+			if at, ok := r.index[maker]; ok && rows[at].Action != ActionUnchanged && rows[at].Action != ActionError {
+				if rows[i].rejected {
+					break
+				}
+				rows[i] = r.resource(i).deferredChange(ctx, fmt.Sprintf("its kind is changed by %s earlier in this stream", maker))
+				break
+			}
+		}
+	}
+}

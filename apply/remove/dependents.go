@@ -1,0 +1,76 @@
+package remove
+
+import (
+	"context"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ordapply/ordapply/internal/activity"
+	"github.com/ordapply/ordapply/internal/kube/fault"
+	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
+)
+
+// An object whose dependents must be gone first is deleted in foreground. Only the garbage
+// collector can finish that: it learns of a new kind after up to half a minute, and never
+// of one whose objects it cannot list. So an object without known dependents is deleted in
+// background, which needs no collector.
+
+// ownsPods reports whether Kubernetes' own controllers make Pods for a kind of object. They
+// are gone before what they need is deleted.
+func ownsPods(id object.ID) bool { return id.MakesPods() || id.GroupKind() == "CronJob.batch" }
+
+// findOwners finds the owners of custom resources whose CustomResourceDefinition this run
+// deletes. Their controller, which is deleted later, may have to remove finalizers of these
+// dependents. What cannot be listed counts as having no owners.
+func (r *removal) findOwners(ctx context.Context) {
+	r.owners = map[types.UID]bool{}
+	if r.DryRun || r.NoWait || !r.deletesCustomResources() {
+		return
+	}
+	var definitions []object.ID
+	for i := range r.steps {
+		if s := &r.steps[i]; s.ID.IsCRD() && s.live != nil {
+			definitions = append(definitions, s.ID)
+		}
+	}
+	search := r.contents()
+	var mu sync.Mutex
+	activity.Each(len(definitions), r.Workers, func(n int) {
+		found, _ := search.OfKind(ctx, definitions[n])
+		mu.Lock()
+		defer mu.Unlock()
+		for _, obj := range found {
+			for _, ref := range obj.GetOwnerReferences() {
+				if ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion {
+					r.owners[ref.UID] = true
+				}
+			}
+		}
+	})
+}
+
+func (r *removal) deletesCustomResources() bool {
+	for i := range r.steps {
+		if s := &r.steps[i]; s.live != nil && !object.IsNative(s.ID.Group) {
+			return true
+		}
+	}
+	return false
+}
+
+// collectorCanRead reports whether the garbage collector can read an object: it reads the
+// newest version. An object that was read in another one is asked for, because a
+// conversion webhook may not answer.
+func collectorCanRead(ctx context.Context, cluster kube.Cluster, live *unstructured.Unstructured) bool {
+	gvk := live.GroupVersionKind()
+	versions := cluster.Versions(gvk.GroupKind())
+	if len(versions) == 0 || versions[0] == gvk.Version {
+		return true
+	}
+	kind, _ := cluster.Kind(gvk.GroupKind().WithVersion(versions[0]))
+	_, err := cluster.Get(ctx, kind, live.GetNamespace(), live.GetName())
+	return !fault.IsConversionFailure(err)
+}

@@ -1,0 +1,84 @@
+package draft
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/plan/edges"
+	"github.com/ordapply/ordapply/internal/plan/graph"
+	"github.com/ordapply/ordapply/object"
+)
+
+// proposal is an order in the making.
+type proposal struct {
+	*edges.Dependencies
+	by        string
+	groups    []group
+	groupOf   []int // per resource; -1 if none
+	relations []relation
+	uses      []graph.Edge   // what a manifest mentions of other groups, in fields that no edge knows
+	level     []int          // per group
+	behind    []map[int]bool // per group: those whose readiness it waits for
+	depth     []int          // per vertex: the groups on the longest path to it
+}
+
+func newProposal(d *edges.Dependencies) *proposal {
+	return &proposal{Dependencies: d, groupOf: slices.Repeat([]int{-1}, len(d.Resources))}
+}
+
+// group is the resources that one selector matches.
+type group struct {
+	selector selector
+	title    string   // its name in a layer's name
+	titles   []string // those of the groups that were joined to it, its own first
+	members  []int
+}
+
+// relation says that one group comes before another, and why.
+type relation struct {
+	from, to int
+	why      string
+	sure     evidence
+}
+
+// evidence is how much a relation is worth. Of relations on a cycle, the weaker are dropped.
+type evidence int
+
+const (
+	byName    evidence = iota // only the names of the groups say so
+	byAddress                 // a container is given the address of a Service
+	byKind                    // CRDs and Namespaces go first
+	byAuthor                  // the author's own order; never dropped
+)
+
+// add adds a group with its members.
+func (p *proposal) add(g group) {
+	for _, i := range g.members {
+		p.groupOf[i] = len(p.groups)
+	}
+	p.groups = append(p.groups, g)
+}
+
+// kinds counts resources by kind: "2 Deployments, 1 Service".
+func kinds(ids []object.ID) string {
+	counts := map[string]int{}
+	var names []string
+	for _, id := range ids {
+		if counts[id.Kind]++; counts[id.Kind] == 1 {
+			names = append(names, id.Kind)
+		}
+	}
+	return joined(names, 6, func(kind string) string { return plain.Count(counts[kind], kind) })
+}
+
+// ids returns the IDs of a group's resources.
+func (p *proposal) ids(members []int) []object.ID {
+	var out []object.ID
+	for _, i := range members {
+		out = append(out, p.Resources[i].ID)
+	}
+	return out
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,188 @@
+package draft
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/object"
+)
+
+// Entries returns the layers that sortOrder lists: all but that of the unmatched resources.
+func (o *Order) Entries() []Layer {
+	return slices.DeleteFunc(slices.Clone(o.Layers), func(l Layer) bool { return l.entry() == "" })
+}
+
+// YAML returns the order as a file for --order. Comments explain each layer.
+func (o *Order) YAML() []byte {
+	var out bytes.Buffer
+	entries := o.Entries()
+	plain.Fprintf(&out, "# A first order for this stream, proposed by ordapply init: %s", plain.Count(len(entries), "layer"))
+	if len(entries) > 0 {
+		plain.Fprintf(&out, ", by %s", o.By)
+	}
+	out.WriteString(".\n# Read it, correct it, and keep it with the manifests; ordapply vet --order checks it.\n")
+	o.explainLeft(&out)
+	plain.Fprintf(&out, "apiVersion: ordapply.dev/v1alpha1\nkind: SortOrder\nmetadata: {name: %s}\n", scalar(o.Name))
+	if len(entries) == 0 {
+		out.WriteString("sortOrder: []\n")
+		return out.Bytes()
+	}
+	out.WriteString("sortOrder:               # a resource belongs to the first entry that matches it\n")
+	for n, l := range entries {
+		l.explain(&out, n == 0)
+		out.WriteString("- " + l.entry() + "\n  layer: " + scalar(l.Name) + "\n")
+		if l.Applied {
+			out.WriteString("  gate: applied\n")
+		}
+	}
+	o.writeLayers(&out)
+	return out.Bytes()
+}
+
+// explainLeft says what the order leaves to edges.
+func (o *Order) explainLeft(out *bytes.Buffer) {
+	if len(o.Left)+len(o.Hooks) == 0 {
+		return
+	}
+	first := slices.DeleteFunc(slices.Clone(o.Left), func(id object.ID) bool { return !id.IsCRD() && !id.IsNamespace() })
+	others := slices.DeleteFunc(slices.Clone(o.Left), func(id object.ID) bool { return id.IsCRD() || id.IsNamespace() })
+	out.WriteString("#\n# Without a layer:\n")
+	if len(first) > 0 {
+		plain.Fprintf(out, "# - %s: before everything else\n", kinds(first))
+	}
+	if len(others) > 0 {
+		plain.Fprintf(out, "# - %s: before the first resource that uses it; what none uses waits for no layer\n", kinds(others))
+	}
+	if len(o.Hooks) > 0 {
+		plain.Fprintf(out, "# - %s: Helm hooks, which run before or after all layers\n", kinds(o.Hooks))
+	}
+}
+
+// writeLayers writes what each layer waits for where that is not the entry before it.
+func (o *Order) writeLayers(out *bytes.Buffer) {
+	written := false
+	for _, l := range o.Layers {
+		if l.DependsOn == nil {
+			continue
+		}
+		if !written {
+			out.WriteString("layers:                  # these do not wait for the entry before them, but for:\n")
+			written = true
+		}
+		var names []string
+		for _, name := range l.DependsOn {
+			names = append(names, scalar(name))
+		}
+		plain.Fprintf(out, "- {name: %s, dependsOn: [%s]}\n", scalar(l.Name), strings.Join(names, ", "))
+	}
+}
+
+// explain writes the comment of a layer.
+func (l Layer) explain(out *bytes.Buffer, first bool) {
+	switch {
+	case l.Applied:
+		out.WriteString("\n# The rest: it waits for no layer, and no layer waits until it is ready.\n")
+		return
+	case l.Selector.rest:
+		out.WriteString("\n# All that has no entry of its own, and that no other resource uses.\n")
+	default:
+		plain.Fprintf(out, "\n# %s.\n", kinds(l.Resources))
+	}
+	for _, why := range plain.Sample(l.Why, 2, "and %d more such reasons", func(s string) string { return s }) {
+		plain.Fprintf(out, "# - %s\n", why)
+	}
+	switch {
+	case len(l.Why) > 0:
+	case first || l.DependsOn != nil && len(l.DependsOn) == 0:
+		out.WriteString("# No edge places it after another layer.\n")
+	default:
+		out.WriteString("# It needs earlier layers through resources without a layer.\n")
+	}
+}
+
+// entry returns the selector as a line of YAML, "" without one.
+func (l Layer) entry() string {
+	s := l.Selector
+	if s.rest {
+		return "unmatched: true"
+	}
+	var parts []string
+	labels, annotations := split(s.match)
+	if text := conditions(labels, "matchLabels"); text != "" {
+		parts = append(parts, "labelSelector: {"+text+"}")
+	}
+	if text := conditions(annotations, "matchAnnotations"); text != "" {
+		parts = append(parts, text)
+	}
+	for _, field := range [][2]string{{"namespace", s.namespace}, {"group", s.group}, {"kind", s.kind}} {
+		if field[1] != "" {
+			parts = append(parts, field[0]+": "+scalar(field[1]))
+		}
+	}
+	if s.kind != "" && s.group == "" {
+		parts = append(parts, `group: ""`)
+	}
+	if s.unspaced {
+		parts = append(parts, `namespace: ""`)
+	}
+	return strings.Join(parts, "\n  ")
+}
+
+func split(all []requirement) (labels, annotations []requirement) {
+	for _, q := range all {
+		if q.key.annotation {
+			annotations = append(annotations, q)
+		} else {
+			labels = append(labels, q)
+		}
+	}
+	return labels, annotations
+}
+
+// conditions returns requirements as fields of a selector; equal is the field for single
+// values.
+func conditions(all []requirement, equal string) string {
+	var pairs, expressions, fields []string
+	for _, q := range all {
+		var values []string
+		for _, value := range q.values {
+			values = append(values, scalar(value))
+		}
+		switch len(values) {
+		case 0:
+			expressions = append(expressions, fmt.Sprintf("{key: %s, operator: DoesNotExist}", scalar(q.key.name)))
+		case 1:
+			pairs = append(pairs, scalar(q.key.name)+": "+values[0])
+		default:
+			expressions = append(expressions, fmt.Sprintf("{key: %s, operator: In, values: [%s]}", scalar(q.key.name), strings.Join(values, ", ")))
+		}
+	}
+	if len(pairs) > 0 {
+		fields = append(fields, equal+": {"+strings.Join(pairs, ", ")+"}")
+	}
+	if len(expressions) > 0 {
+		fields = append(fields, "matchExpressions: ["+strings.Join(expressions, ", ")+"]")
+	}
+	separator := ", "
+	if equal == "matchAnnotations" {
+		separator = "\n  "
+	}
+	return strings.Join(fields, separator)
+}
+
+// scalar returns a text as a YAML scalar, quoted unless every reader takes it for a text.
+func scalar(text string) string {
+	isPlain := text != "" && (text[0] >= 'a' && text[0] <= 'z' || text[0] >= 'A' && text[0] <= 'Z')
+	for _, r := range text {
+		isPlain = isPlain && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=", r))
+	}
+	if isPlain && !slices.Contains([]string{"true", "false", "yes", "no", "on", "off", "null", "y", "n"}, strings.ToLower(text)) {
+		return text
+	}
+	quoted, _ := json.Marshal(text)
+	return string(plain.JSON(quoted))
+}

@@ -1,0 +1,58 @@
+package edit
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/ordapply/ordapply/internal/text/tree"
+	"github.com/ordapply/ordapply/object"
+)
+
+// Change holds the annotations of a resource to set and to remove.
+type Change struct {
+	Set    map[string]string // all that the decision wants, also where the resource has them already
+	Remove []string          // keys of an earlier run that the resource has, sorted
+}
+
+// Apply applies the change to a resource: existing annotations keep their
+// position, new ones come first. It removes maps that become empty.
+func (c Change) Apply(body *yaml.Node) {
+	if len(c.Set) == 0 && len(c.Remove) == 0 {
+		return
+	}
+	metadata := tree.EnsureMap(body, "metadata", tree.SetField)
+	annotations := tree.EnsureMap(metadata, "annotations", tree.SetFirst)
+	for _, key := range c.Remove {
+		tree.RemoveField(annotations, key)
+	}
+	for _, key := range slices.Backward(slices.Sorted(maps.Keys(c.Set))) {
+		tree.SetFirst(annotations, key, tree.String(c.Set[key]))
+	}
+	if len(annotations.Content) == 0 {
+		tree.RemoveField(metadata, "annotations")
+	}
+	if len(metadata.Content) == 0 {
+		tree.RemoveField(body, "metadata")
+	}
+}
+
+// IsNoop reports whether the change leaves the resource as it is.
+func (c Change) IsNoop(m object.Meta) bool {
+	return len(c.Remove) == 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(c.Set)), func(key string) bool {
+		have, ok := m.Annotations[key]
+		return !ok || have != c.Set[key]
+	})
+}
+
+// Difference describes the first annotation that the change would alter.
+func (c Change) Difference(m object.Meta) string {
+	for _, key := range slices.Sorted(maps.Keys(c.Set)) {
+		if have, ok := m.Annotations[key]; !ok || have != c.Set[key] {
+			return fmt.Sprintf("is stale: %s is %q and should be %q", key, have, c.Set[key])
+		}
+	}
+	return fmt.Sprintf("is stale: %s is %q and should be absent", c.Remove[0], m.Annotations[c.Remove[0]])
+}

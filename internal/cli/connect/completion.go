@@ -1,0 +1,181 @@
+// Package completion completes what a user types at a shell's prompt beyond names
+// of commands and flags: values of flags, contexts, namespaces and apply sets.
+//
+//	completion.Install(root)
+//
+// A cluster is asked for at most three seconds. A name that cannot be read is not an error: a
+// shell shows none.
+package connect
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/ordapply/ordapply/internal/plain"
+
+	"github.com/ordapply/ordapply/kube"
+)
+
+// clusterTimeout is how long a cluster is waited for.
+const clusterTimeout = 3 * time.Second
+
+// Install completes the flags of all commands below root, and the names of apply
+// sets as arguments of commands whose usage line names one.
+func InstallCompletion(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) {
+			if complete := valuesOf(flag); complete != nil {
+				_ = cmd.RegisterFlagCompletionFunc(flag.Name, complete) // fails only for unknown flags
+			}
+		})
+		if takesSet(cmd) {
+			cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+				switch {
+				case len(args) == 0:
+					return setNames(cmd, args, typed)
+				case strings.Count(cmd.Use, " REVISION") >= len(args):
+					return revisions(cmd, args[0])
+				}
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+		}
+		InstallCompletion(cmd)
+	}
+}
+
+// takesSet reports whether a command's argument is an apply set.
+func takesSet(cmd *cobra.Command) bool {
+	_, arguments, _ := strings.Cut(cmd.Use, " ")
+	return arguments == "NAME" || strings.HasPrefix(arguments, "NAME ")
+}
+
+// valuesOf returns the function that completes a flag; nil if its values are
+// not known, and the shell completes files.
+func valuesOf(flag *pflag.Flag) cobra.CompletionFunc {
+	switch flag.Name {
+	case "context", "contexts":
+		return fromKubeconfig(func(n Names) []string { return n.Contexts })
+	case "cluster":
+		return fromKubeconfig(func(n Names) []string { return n.Clusters })
+	case "user":
+		return fromKubeconfig(func(n Names) []string { return n.Users })
+	case "namespace":
+		return namespaces
+	case "applyset":
+		return setNames
+	}
+	if choices := choicesOf(flag); len(choices) > 0 {
+		return cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp)
+	}
+	return nil
+}
+
+// choicesOf returns the values of a flag that has a few, among those that its
+// usage names.
+func choicesOf(flag *pflag.Flag) []string {
+	candidates := map[string][]string{
+		"adopt":    {"never", "unowned", "any"},
+		"dry-run":  {"none", "client", "server"},
+		"frame":    {"argocd", "helm", "none"},
+		"hooks":    {"run", "skip", "refuse"},
+		"output":   {"text", "name", "json", "yaml", "markdown", "dot", "mermaid", "svg"},
+		"schedule": {"waves", "graph"},
+		"to":       {"kubectl"},
+	}[flag.Name]
+	return slices.DeleteFunc(candidates, func(choice string) bool {
+		return !regexp.MustCompile(`\b` + choice + `\b`).MatchString(flag.Usage)
+	})
+}
+
+// clusterFlags returns kubectl's flags as they were typed so far.
+func clusterFlags(cmd *cobra.Command) *genericclioptions.ConfigFlags {
+	flags := genericclioptions.NewConfigFlags(true)
+	known := pflag.NewFlagSet("kubectl", pflag.ContinueOnError)
+	flags.AddFlags(known)
+	cmd.Flags().Visit(func(typed *pflag.Flag) {
+		if known.Lookup(typed.Name) != nil {
+			_ = known.Set(typed.Name, typed.Value.String())
+		}
+	})
+	return flags
+}
+
+// fromKubeconfig completes names of a kubeconfig.
+func fromKubeconfig(which func(Names) []string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		ctx, cancel := limited(cmd)
+		defer cancel()
+		names, err := ReadNames(ctx, clusterFlags(cmd))
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return which(names), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func limited(cmd *cobra.Command) (context.Context, context.CancelFunc) {
+	ctx := cmd.Context()
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	return context.WithTimeout(ctx, clusterTimeout)
+}
+
+// ask returns what a function finds in the cluster.
+func ask(cmd *cobra.Command, find func(context.Context, *Target) []string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	ctx, cancel := limited(cmd)
+	defer cancel()
+	target, err := To(ctx, clusterFlags(cmd))
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return find(ctx, target), cobra.ShellCompDirectiveNoFileComp
+}
+
+func namespaces(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return ask(cmd, func(ctx context.Context, target *Target) []string {
+		live, _ := target.Cluster.List(ctx, kube.NamespaceKind(), "", kube.Query{Metadata: true})
+		var names []string
+		for _, obj := range live {
+			names = append(names, obj.GetName())
+		}
+		return names
+	})
+}
+
+// setNames completes the apply sets of the namespace.
+func setNames(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return ask(cmd, func(ctx context.Context, target *Target) []string {
+		sets, _, _ := FindSets(ctx, target.Cluster, target.Scope.Namespace)
+		var names []string
+		for _, set := range sets {
+			names = append(names, set.Parent.Argument())
+		}
+		return names
+	})
+}
+
+// revisions completes the revisions of an apply set, with what the history says of each.
+func revisions(cmd *cobra.Command, name string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return ask(cmd, func(ctx context.Context, target *Target) []string {
+		set, err := OpenExisting(ctx, target, name)
+		if err != nil {
+			return nil
+		}
+		entries, _ := set.History.List(ctx)
+		var numbers []string
+		for _, e := range entries {
+			about := plain.OneLine(string(e.Status) + " " + e.Message)
+			numbers = append(numbers, cobra.CompletionWithDesc(strconv.Itoa(e.Number), plain.Line(about)))
+		}
+		return numbers
+	})
+}

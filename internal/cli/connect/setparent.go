@@ -1,0 +1,108 @@
+package connect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/ordapply/ordapply/internal/cli/usage"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/state"
+	"github.com/ordapply/ordapply/state/set"
+)
+
+// ParentOf returns the kind and ID of a set's parent: NAME is a Secret in the
+// command's namespace; KIND/NAME may be a ConfigMap or a custom resource, as in
+// kubectl.
+func ParentOf(ctx context.Context, t *Target, text string) (schema.GroupVersionKind, object.ID, error) {
+	kind, name, found := strings.Cut(text, "/")
+	if !found {
+		kind, name = "secret", text
+	}
+	gvk, served := t.Cluster.KindFor(kind)
+	switch {
+	case name == "":
+		return gvk, object.ID{}, usage.Errorf("--applyset=%s: write NAME or KIND/NAME", text)
+	case !served:
+		return gvk, object.ID{}, usage.Errorf("--applyset=%s: the API server does not serve %q", text, kind)
+	}
+	if faults := validation.IsDNS1123Subdomain(name); len(faults) > 0 {
+		return gvk, object.ID{}, usage.Errorf("--applyset=%s: %q cannot be the name of its parent: %s", text, name, faults[0])
+	}
+	if err := set.CheckParentKind(ctx, t.Cluster, gvk); err != nil {
+		if unfit, is := errors.AsType[*set.UnfitParentError](err); is {
+			err = usage.Errorf("--applyset=%s: %w", text, unfit)
+		}
+		return gvk, object.ID{}, err
+	}
+	id := object.ID{Group: gvk.Group, Kind: gvk.Kind, Name: name}
+	t.RecordsNamespace = t.Scope.Namespace
+	if k, _ := t.Cluster.Kind(gvk); k.Namespaced {
+		id.Namespace = t.Scope.Namespace
+		return gvk, id, nil
+	}
+	home, err := set.RecordsNamespace(ctx, t.Cluster, gvk, id)
+	if home != "" {
+		t.RecordsNamespace = home
+	}
+	return gvk, id, err
+}
+
+// UseSet makes a target the scope of a stream that is applied to a set: its resources may
+// be in any namespace. Under a cluster-scoped parent, the namespace of resources without
+// one is the home of the set unless -n names another. Without a set it does nothing.
+func UseSet(ctx context.Context, t *Target, name string) error {
+	if name == "" {
+		return nil
+	}
+	t.Scope.Enforce = false
+	_, parent, err := ParentOf(ctx, t, name)
+	if err != nil {
+		return ExplainForbidden(err, t, name)
+	}
+	if parent.Namespace == "" && t.GivenNamespace == "" {
+		t.Scope.Namespace = t.RecordsNamespace
+	}
+	return nil
+}
+
+// Existing is an apply set in the cluster, with its history.
+type Existing struct {
+	*state.Set
+	History state.History
+}
+
+// OpenExisting reads the set with a name, whichever tool manages it.
+func OpenExisting(ctx context.Context, t *Target, name string) (Existing, error) {
+	gvk, id, err := ParentOf(ctx, t, name)
+	if err != nil {
+		return Existing{}, err
+	}
+	set, err := state.Open(ctx, t.Cluster, gvk, id, true)
+	if err != nil {
+		return Existing{}, err
+	}
+	err = set.Recover(ctx, historyOf(t, set))
+	if apierrors.IsForbidden(err) && !set.Exists() { // this account cannot tell whether there is a history
+		err = nil
+	}
+	if err == nil && !set.Known() {
+		set.FindLost(ctx)
+	}
+	if err == nil && !set.Known() {
+		err = fmt.Errorf("apply set %s not found: its parent, %s, does not exist (-n sets its namespace; ordapply apply --applyset %s creates one)", name, id, name)
+	}
+	if err != nil {
+		return Existing{}, err
+	}
+	return Existing{set, historyOf(t, set)}, nil
+}
+
+func historyOf(t *Target, set *state.Set) state.History {
+	return state.History{Cluster: t.Cluster, Parent: set.Parent, Namespace: t.RecordsNamespace, Vouchers: set.Vouchers()}
+}

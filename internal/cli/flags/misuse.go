@@ -1,0 +1,125 @@
+package flags
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ordapply/ordapply/internal/cli/usage"
+	"github.com/ordapply/ordapply/internal/nearest"
+)
+
+// FlagError adds a suggestion to the error for an unknown flag. If the verb
+// before it is unknown, that is the error.
+func FlagError(cmd *cobra.Command, err error) error {
+	if verb := cmd.Flags().Arg(0); verb != "" && !cmd.HasParent() {
+		return noVerb(cmd, verb)
+	}
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return usage.Wrap(err)
+	}
+	near := ""
+	switch name := unknown.GetSpecifiedName(); {
+	case name == "applyset" && strings.HasSuffix(cmd.Use, " NAME"):
+		near = "; the apply set is an argument: " + cmd.CommandPath() + " NAME"
+	case otherTool(name) != "":
+		near = "; " + otherTool(name)
+	case !cmd.HasParent() && isFlagOfApply(cmd, name):
+		near = "; flags follow a command: " + cmd.CommandPath() + " apply -f FILE"
+	case len(name) > 1: // one letter is close to any
+		near = similarFlag(cmd, name)
+	}
+	return usage.Errorf("%w%s (%s --help lists all)", err, near, cmd.CommandPath())
+}
+
+// otherTool says what does here what a flag of kubectl, Helm or other tools does there; "" if
+// it is not known as one.
+func otherTool(flag string) string {
+	switch flag {
+	case "debug", "loglevel", "log-level", "trace", "verbose":
+		return "-v 2 logs decisions and retries, -v 3 also requests"
+	case "atomic":
+		return "--rollback-on-failure does that"
+	case "history-max":
+		return "--history-limit does that"
+	case "install", "set", "set-string", "set-file", "values":
+		return "render the chart first: helm template NAME CHART | ordapply"
+	case "validate":
+		return "every object is validated by the API server; --dry-run=server does only that"
+	}
+	return ""
+}
+
+// similarFlag suggests the flag that an unknown one was meant as: one of the command, or one
+// of apply, which not all commands have.
+func similarFlag(cmd *cobra.Command, name string) string {
+	similar := func(cmd *cobra.Command) (string, bool) {
+		return nearest.Best(slices.Sorted(maps.Keys(flagsOfVerb(cmd))), func(flag string) (int, bool) { return nearest.Distance(name, flag) })
+	}
+	if flag, ok := similar(cmd); ok {
+		return "; did you mean --" + flag + "?"
+	}
+	if apply, _, err := cmd.Root().Find([]string{"apply"}); err == nil && apply != cmd {
+		if flag, ok := similar(apply); ok {
+			return "; --" + flag + " is a flag of " + apply.CommandPath()
+		}
+	}
+	return ""
+}
+
+// isFlagOfApply reports whether the command apply has a flag, or a flag of one letter.
+func isFlagOfApply(root *cobra.Command, name string) bool {
+	apply, _, err := root.Find([]string{"apply"})
+	return err == nil && (apply.Flags().Lookup(name) != nil || len(name) == 1 && apply.Flags().ShorthandLookup(name) != nil)
+}
+
+// noVerb returns the error for an unknown verb.
+func noVerb(root *cobra.Command, verb string) error {
+	var verbs []string
+	for _, sub := range root.Commands() {
+		verbs = append(verbs, sub.Name())
+	}
+	return usage.Errorf("unknown command %q%s (%s --help lists all)", verb, nearest.DidYouMean(verb, verbs), root.CommandPath())
+}
+
+// KnownVerb rejects arguments of the root command, which are unknown verbs.
+func KnownVerb(root *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return noVerb(root, args[0])
+	}
+	return nil
+}
+
+// CheckArguments turns argument errors of a command into usage errors.
+func CheckArguments(cmd *cobra.Command) {
+	if args := cmd.Args; args != nil {
+		cmd.Args = func(c *cobra.Command, given []string) error {
+			err := args(c, given)
+			var usageErr *usage.Error
+			switch {
+			case err == nil, errors.As(err, &usageErr):
+				return err
+			case len(given) == 1 && c.Flags().Lookup("filename") != nil && !c.HasSubCommands():
+				set := ""
+				if c.Flags().Lookup("applyset") != nil {
+					set = ", and an apply set with --applyset"
+				}
+				return usage.Errorf("%s takes no argument %q: name files and folders with -f%s", c.CommandPath(), given[0], set)
+			case len(given) > 0 && args(c, given[:1]) != nil && args(c, nil) == nil && !c.HasSubCommands(): // it takes none
+				return usage.Errorf("%s takes no argument %q (%s --help explains it)", c.CommandPath(), given[0], c.CommandPath())
+			case len(given) == 0:
+				return usage.Errorf("an argument is missing: %s (%s --help explains it)", c.UseLine(), c.CommandPath())
+			default:
+				return usage.Wrap(errors.New(err.Error() + "; see " + c.CommandPath() + " --help"))
+			}
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		CheckArguments(sub)
+	}
+}

@@ -1,0 +1,443 @@
+// Package source reads the manifests that -f and -k name: files, folders, URLs, standard
+// input and kustomizations, stamped with --order.
+//
+//	var in source.InputFlags
+//	in.Register(cmd.Flags())
+//	inputs, err := in.Read(cmd)
+package input
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/fn"
+	"github.com/ordapply/ordapply/internal/activity"
+	"github.com/ordapply/ordapply/internal/cli/abortable"
+	"github.com/ordapply/ordapply/internal/cli/usage"
+	"github.com/ordapply/ordapply/internal/cli/verbose"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/text/tree"
+	"github.com/ordapply/ordapply/manifest"
+)
+
+// InputFlags select the manifests and their order.
+type InputFlags struct {
+	Files     []string
+	Recursive bool
+	kustomizationFlags
+	Selector     string
+	Order        string
+	RequireOrder bool
+	// findings receives the findings of stamping; if nil, they are printed.
+	Findings *fn.Findings
+	DropText bool // drop the text of documents and collect garbage early
+	// Outcome ends the error of an empty stream, "nothing was applied"; "" if the
+	// command writes nothing in any case.
+	Outcome string
+}
+
+// Register defines the flags.
+func (f *InputFlags) Register(flags *pflag.FlagSet) {
+	flags.StringSliceVarP(&f.Files, "filename", "f", nil, "file, folder, pattern such as '*.yaml', or URL with manifests; - for standard input")
+	flags.BoolVarP(&f.Recursive, "recursive", "R", false, "read subfolders too")
+	f.kustomizationFlags.register(flags)
+	flags.StringVarP(&f.Selector, "selector", "l", "", "use only the resources whose labels match, as in kubectl: =, ==, !=, in, notin, exists; dependents of other resources wait for these in the cluster")
+	flags.StringVar(&f.Order, "order", "", "file with a SortOrder to stamp the stream with")
+	flags.BoolVar(&f.RequireOrder, "require-order", false, "refuse a stream without an order")
+}
+
+// ErrNoResources is returned for an empty stream, which must never delete
+// everything.
+var ErrNoResources = errors.New("the stream contains no resources")
+
+// errSkippedFunction explains the usual cause of an unstamped stream.
+var errSkippedFunction = errors.New("no resource has " + "ordapply.dev/layer: the stream has no order. " +
+	"Did kustomize skip the function? It needs --enable-alpha-plugins, and an exec function also --enable-exec, without which it is skipped silently; " +
+	"kubectl apply -k runs no functions. Or pass the order here, with --order FILE")
+
+// Read returns the manifests, stamped with --order. On error it also returns
+// those that could be read.
+func (f *InputFlags) Read(cmd *cobra.Command) ([]apply.Input, error) {
+	files, err := f.sources(cmd)
+	if err != nil {
+		return nil, err
+	}
+	var inputs []apply.Input
+	var errs []error
+	for _, file := range files {
+		manifests, err := ReadEach(cmd, f, file, f.manifests)
+		errs = append(errs, err)
+		verbose.Of(cmd.Context()).Printf(verbose.Decisions, "%s read from %s", plain.Count(len(manifests), "resource"), sourceName(file))
+		inputs = append(inputs, apply.Inputs(manifests)...)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return inputs, err
+	}
+	if len(inputs) == 0 {
+		return nil, f.withOutcome(ErrNoResources)
+	}
+	if f.Order != "" {
+		if err := f.stamp(cmd.Context(), inputs, cmd.ErrOrStderr()); err != nil {
+			return inputs, err
+		}
+	}
+	if f.RequireOrder && !slices.ContainsFunc(inputs, isStamped) {
+		return nil, errSkippedFunction
+	}
+	return inputs, f.applySelector(inputs)
+}
+
+// withOutcome adds what became of the command to an error, if it would have written.
+func (f *InputFlags) withOutcome(err error) error {
+	if f.Outcome == "" {
+		return err
+	}
+	return fmt.Errorf("%w: %s", err, f.Outcome)
+}
+
+// applySelector marks the resources that the selector does not match.
+func (f *InputFlags) applySelector(inputs []apply.Input) error {
+	matches, err := f.Matcher()
+	if err != nil {
+		return err
+	}
+	left := 0
+	for i := range inputs {
+		if inputs[i].Excluded = !matches(inputs[i].Object.GetLabels()); inputs[i].Excluded {
+			left++
+		}
+	}
+	if left == len(inputs) {
+		return f.withOutcome(fmt.Errorf("no resource of the stream has labels that match --selector=%s", f.Selector))
+	}
+	return nil
+}
+
+// CheckSet rejects --selector together with an apply set.
+func (f *InputFlags) CheckSet(set string) error {
+	if set != "" && f.Selector != "" {
+		return usage.Errorf("--selector selects a part of the stream, and --applyset needs all of it: the rest would leave the set or be pruned; leave one of them out")
+	}
+	return nil
+}
+
+// Matcher returns a function that reports whether the selector matches labels.
+func (f *InputFlags) Matcher() (func(map[string]string) bool, error) {
+	selector, err := labels.Parse(f.Selector)
+	if err != nil {
+		return nil, usage.Errorf("--selector=%s: %w", f.Selector, err)
+	}
+	return func(of map[string]string) bool { return selector.Matches(labels.Set(of)) }, nil
+}
+
+// ReadEach applies read to the files of one -f argument.
+func ReadEach[T any](cmd *cobra.Command, f *InputFlags, name string, read func(source string, stream io.Reader) ([]T, error)) ([]T, error) {
+	return abortable.Run(cmd.Context(), f.reading(name), func(ctx context.Context) ([]T, error) {
+		var all []T
+		var errs []error
+		err := f.eachFileOnce(ctx, cmd.InOrStdin(), name, func(source string, stream io.Reader) error {
+			if f.DropText && !abortable.IsReadOnce(ctx) { // else other commands of this process read, too
+				stream = &gcTuningReader{Reader: stream}
+			}
+			found, err := read(source, stream)
+			all, errs = append(all, found...), append(errs, err)
+			return nil
+		})
+		return all, errors.Join(append(errs, err)...)
+	})
+}
+
+// manifests reads the manifests of one file.
+func (f *InputFlags) manifests(source string, stream io.Reader) ([]manifest.Manifest, error) {
+	marks := &markReader{Reader: stream}
+	read, err := manifest.Read(source, marks)
+	if err == nil {
+		err = marks.check(source)
+	}
+	for i := range read {
+		if f.DropText {
+			read[i].Text = nil
+		}
+	}
+	return read, err
+}
+
+// gcTuningReader is a Reader that lowers the garbage collector's target as more of
+// the stream is read. Small streams produce little garbage; for large ones
+// memory should not double. GOGC overrides it.
+type gcTuningReader struct {
+	io.Reader
+	size int
+}
+
+func (c *gcTuningReader) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	if percent := gcPercent(c.size + n); os.Getenv("GOGC") == "" && (c.size == 0 || percent != gcPercent(c.size)) {
+		debug.SetGCPercent(percent)
+	}
+	c.size += n
+	return n, err
+}
+
+// gcPercent returns the GC percentage for a stream size in bytes.
+func gcPercent(size int) int {
+	switch {
+	case size < 1<<20:
+		return 400
+	case size < 4<<20:
+		return 100
+	}
+	return 20
+}
+
+// reading describes the reading of a -f argument, for progress messages.
+func (f *InputFlags) reading(name string) string {
+	switch address := asURL(name); {
+	case f.Kustomize != "":
+		return "building the kustomization " + RedactedURL(name)
+	case name == "-":
+		return "reading standard input"
+	case address != nil:
+		return "reading " + RedactedURL(name)
+	}
+	return "reading " + name
+}
+
+// eachFile opens every file of a -f argument.
+func (f *InputFlags) eachFile(ctx context.Context, stdin io.Reader, name string, visit func(source string, stream io.Reader) error) error {
+	if f.Kustomize != "" {
+		stream, err := f.build()
+		if err != nil {
+			return err
+		}
+		return visit("kustomize build "+RedactedURL(name), bytes.NewReader(stream))
+	}
+	if name == "-" {
+		if err := visit("STDIN", stdin); err != nil {
+			return fmt.Errorf("read standard input: %w", err)
+		}
+		return nil
+	}
+	if address := asURL(name); address != nil {
+		text, err := downloads().read(ctx, address)
+		if err != nil {
+			return err
+		}
+		return visit(RedactedURL(name), bytes.NewReader(text))
+	}
+	paths, err := f.expand(ctx, name)
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		_, done := activity.Start(ctx, "reading "+path)
+		err := abortable.VisitFile(path, visit)
+		done()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fileText is the content of one file of a -f argument.
+type fileText struct {
+	source string
+	text   []byte
+}
+
+// argumentKey is the key of a -f argument, or of that of -k, that is read once.
+type argumentKey struct {
+	name                                string
+	recursive, kustomize, plugins, exec bool
+}
+
+// eachFileOnce is eachFile; in a context of abortable.ReadOnce the files are read once.
+func (f *InputFlags) eachFileOnce(ctx context.Context, stdin io.Reader, name string, visit func(source string, stream io.Reader) error) error {
+	if !abortable.IsReadOnce(ctx) {
+		return f.eachFile(ctx, stdin, name, visit)
+	}
+	key := argumentKey{name, f.Recursive, f.Kustomize != "", f.plugins, f.exec}
+	files, err := abortable.Once(ctx, key, func() (all []fileText, err error) {
+		err = f.eachFile(ctx, stdin, name, func(source string, stream io.Reader) error {
+			text, err := io.ReadAll(stream)
+			all = append(all, fileText{source, text})
+			return err
+		})
+		return all, err
+	})
+	for _, file := range files {
+		if err := visit(file.source, bytes.NewReader(file.text)); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// Bytes returns all files as one stream.
+func (f *InputFlags) Bytes(cmd *cobra.Command) ([]byte, error) {
+	files, err := f.sources(cmd)
+	if err != nil {
+		return nil, err
+	}
+	var texts [][]byte
+	for _, file := range files {
+		read, err := ReadEach(cmd, f, file, func(_ string, stream io.Reader) ([][]byte, error) {
+			text, err := io.ReadAll(tree.NewReader(stream))
+			return [][]byte{text}, err
+		})
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, read...)
+	}
+	texts = slices.DeleteFunc(texts, func(text []byte) bool { return len(text) == 0 })
+	return bytes.Join(texts, []byte("\n---\n")), nil
+}
+
+// sources returns the -f arguments, or the one of -k; without either, standard
+// input if it is piped.
+func (f *InputFlags) sources(cmd *cobra.Command) ([]string, error) {
+	switch {
+	case f.Kustomize != "" && (len(f.Files) > 0 || f.Recursive):
+		return nil, usage.Errorf("-k builds one folder with a kustomization: leave out -f and -R")
+	case f.Kustomize != "":
+		return []string{f.Kustomize}, nil
+	case len(f.Files) > 0:
+		return f.Files, nil
+	case IsPiped(cmd.InOrStdin()):
+		return []string{"-"}, nil
+	}
+	return nil, usage.Errorf("no manifests: name a file with -f or a kustomization with -k, or pipe them in")
+}
+
+// expand returns the manifest files of a -f argument: a file, a folder or, as
+// in kubectl, a glob pattern if no such file exists.
+func (f *InputFlags) expand(ctx context.Context, name string) ([]string, error) {
+	names := []string{name}
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		if names, err = filepath.Glob(name); err != nil {
+			return nil, fmt.Errorf("read the manifests: pattern %s: %w", name, err)
+		}
+		if len(names) == 0 {
+			return nil, fmt.Errorf("read the manifests: file or folder %s does not exist", RedactedURL(name))
+		}
+	}
+	var paths []string
+	for _, name := range names {
+		files, err := f.manifestsOf(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, files...)
+	}
+	return paths, nil
+}
+
+// manifestsOf returns the manifest files of a folder, or the file itself.
+func (f *InputFlags) manifestsOf(ctx context.Context, name string) ([]string, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, fmt.Errorf("read the manifests: %w", err)
+	}
+	if !info.IsDir() {
+		return []string{name}, nil
+	}
+	var paths, others []string // files with and without an extension of manifests
+	err = filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != name && !f.Recursive:
+			return filepath.SkipDir
+		case entry.IsDir():
+		case slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)):
+			paths = append(paths, path)
+		default:
+			others = append(others, path)
+		}
+		return nil
+	})
+	kustomization := func(path string) bool { return isKustomization(ctx, path) }
+	switch {
+	case err != nil || slices.ContainsFunc(paths, func(path string) bool { return !kustomization(path) }):
+	case len(paths) > 0 || slices.ContainsFunc(others, kustomization):
+		err = fmt.Errorf("%s contains a kustomization and no manifests: build it with -k %s", name, name)
+	default:
+		err = fmt.Errorf("%s contains no .yaml, .yml or .json file", name)
+	}
+	return paths, err
+}
+
+// IsPiped reports whether standard input is a pipe or file.
+func IsPiped(stdin io.Reader) bool {
+	f, ok := stdin.(*os.File)
+	if !ok {
+		return stdin != nil
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice == 0
+}
+
+// Same returns the flags that select the same manifests and order.
+func (f *InputFlags) Same() []string {
+	files := slices.Clone(f.Files)
+	for i := range files {
+		files[i] = RedactedURL(files[i])
+	}
+	flags := []string{"-f", plain.ShellQuote(cmp.Or(strings.Join(files, ","), "-"))}
+	if f.Kustomize != "" {
+		flags = []string{"-k", plain.ShellQuote(RedactedURL(f.Kustomize))}
+	}
+	if f.plugins {
+		flags = append(flags, "--enable-alpha-plugins")
+	}
+	if f.exec {
+		flags = append(flags, "--enable-exec")
+	}
+	if f.Recursive {
+		flags = append(flags, "-R")
+	}
+	if f.Selector != "" {
+		flags = append(flags, "-l", "'"+strings.ReplaceAll(f.Selector, "'", `'\''`)+"'")
+	}
+	if f.Order != "" {
+		flags = append(flags, "--order", plain.ShellQuote(f.Order))
+	}
+	return flags
+}
+
+// ReadLive returns the objects of all files unchanged. Unlike manifests to
+// apply, they may have no name.
+func (f *InputFlags) ReadLive(cmd *cobra.Command) ([]*unstructured.Unstructured, error) {
+	files, err := f.sources(cmd)
+	if err != nil {
+		return nil, err
+	}
+	var objects []*unstructured.Unstructured
+	var errs []error
+	for _, file := range files {
+		read, err := ReadEach(cmd, f, file, manifest.ReadLive)
+		for _, m := range read {
+			objects = append(objects, m.Unstructured)
+		}
+		errs = append(errs, err)
+	}
+	return objects, errors.Join(errs...)
+}

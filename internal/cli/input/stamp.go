@@ -1,0 +1,69 @@
+package input
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/fn"
+	internalfields "github.com/ordapply/ordapply/internal/fields"
+
+	"github.com/ordapply/ordapply/internal/plan/stamp"
+	"github.com/ordapply/ordapply/object"
+)
+
+// stamp writes what the file of --order says about each object in its annotations: the
+// stamps of a SortOrder, as the function does during a build, and the fields that are
+// left to other managers.
+func (f *InputFlags) stamp(ctx context.Context, inputs []apply.Input, stderr io.Writer) error {
+	read, err := ReadOrder(ctx, f.Order)
+	if err != nil {
+		return err
+	}
+	for _, in := range inputs {
+		if fields := read.IgnoreFields(in.Object); fields != "" {
+			annotate(in, nil, map[string]string{internalfields.Annotation: fields})
+		}
+	}
+	if read.Order == nil {
+		return nil
+	}
+	metas := make([]object.Meta, len(inputs))
+	for i, in := range inputs {
+		metas[i] = apply.Meta(in.Object)
+	}
+	objects := func(i int) map[string]any { return inputs[i].Object.Object }
+	decision := fn.Planner{Order: read.Order, Objects: objects}.Plan(metas)
+	if remarks := decision.Findings.Remarks(); f.Findings == nil {
+		fmt.Fprint(stderr, remarks.Lines())
+	} else {
+		*f.Findings = remarks
+	}
+	if decision.Findings.Failed() {
+		return decision.Findings.Err()
+	}
+	for i, change := range decision.Changes {
+		annotate(inputs[i], change.Remove, change.Set)
+	}
+	return nil
+}
+
+// annotate changes the annotations of an object.
+func annotate(in apply.Input, remove []string, set map[string]string) {
+	annotations := in.Object.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	for _, key := range remove {
+		delete(annotations, key)
+	}
+	maps.Copy(annotations, set)
+	in.Object.SetAnnotations(annotations)
+}
+
+func isStamped(in apply.Input) bool {
+	_, ok := in.Object.GetAnnotations()[stamp.LayerAnnotation]
+	return ok
+}

@@ -1,0 +1,96 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/kube/fault"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/object"
+)
+
+// cause is one reason why a run failed, with all resources that it affected.
+type cause struct {
+	text  string // the message, without the resource if there are several
+	hints []string
+	ids   []object.ID // none if the error is not about a resource
+	first error
+}
+
+// groupByCause groups errors that say the same about several resources, in order of
+// their first occurrence.
+func groupByCause(faults []error) []cause {
+	var all []cause
+	place := map[string]int{}
+	for _, fault := range faults {
+		failure, ok := fault.(*apply.Error) //nolint:errorlint // another error around it says more
+		if !ok {
+			all = append(all, cause{text: fault.Error(), hints: hints(fault), first: fault})
+			continue
+		}
+		hints, why := hints(fault), withoutName(failure)
+		key := strings.Join(append([]string{failure.Wave, string(failure.Op), why}, hints...), "\n")
+		at, known := place[key]
+		if !known {
+			at, place[key] = len(all), len(all)
+			all = append(all, cause{text: fault.Error(), hints: hints, first: fault})
+		}
+		c := &all[at]
+		if c.ids = append(c.ids, failure.ID); len(c.ids) > 1 {
+			c.text = fmt.Sprintf("%s: %s %s: %s", failure.Wave, failure.Op, plain.Count(len(c.ids), "resource"), why)
+		}
+	}
+	return all
+}
+
+// hints returns the diagnosis of a failure.
+func hints(fault error) []string {
+	var failure *apply.Error
+	if errors.As(fault, &failure) && failure.Diagnosis != nil {
+		return failure.Diagnosis.Lines()
+	}
+	return nil
+}
+
+// withoutName returns the error of a resource, with its name replaced where the
+// API server quotes it.
+func withoutName(failure *apply.Error) string {
+	return strings.ReplaceAll(failure.Err.Error(), fmt.Sprintf("%q", failure.ID.Name), `"…"`)
+}
+
+// maxNamed is the number of resources of one cause that are listed.
+const maxNamed = 10
+
+// PrintErrors prints errors grouped by cause, each followed by the affected
+// resources and the diagnosis.
+func PrintErrors(stderr io.Writer, faults []error) {
+	for _, c := range groupByCause(faults) {
+		text := c.text
+		if advised := (fault.LogInError{}); fault.CredentialsRefused(c.first) && !errors.As(c.first, &advised) {
+			text += "; " + fault.LogInAdvice
+		}
+		plain.Message(stderr, "error: ", text)
+		for _, line := range slices.Concat(c.affected(), c.hints) {
+			plain.Fprintf(stderr, "  %s\n", line)
+		}
+	}
+}
+
+// affected lists the affected resources if there are several.
+func (c cause) affected() []string {
+	if len(c.ids) < 2 {
+		return nil
+	}
+	var lines []string
+	for _, id := range c.ids[:min(maxNamed, len(c.ids))] {
+		lines = append(lines, id.String())
+	}
+	if n := len(c.ids) - maxNamed; n > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", n))
+	}
+	return lines
+}

@@ -1,0 +1,150 @@
+// Package exit turns the result of a run into an exit code and into the outcome that is
+// reported:
+//
+//	err = exit.OrTimeout(summary, exit.OrInterrupted(ctx, err))
+//	os.Exit(exit.Code(err))
+package report
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/cli/abortable"
+	"github.com/ordapply/ordapply/internal/cli/usage"
+	"github.com/ordapply/ordapply/internal/view/events"
+	"github.com/ordapply/ordapply/state"
+)
+
+// Exit codes.
+const (
+	ExitDone    = 0
+	Different   = 1 // of diff; its errors have other codes
+	Failed      = 1
+	DiffFailed  = 2
+	Usage       = 2
+	TimedOut    = 3   // nothing failed
+	Interrupted = 130 // as of a shell, for SIGINT
+)
+
+// Code returns the exit code for a run's error; the outcome of a rollback
+// after it does not matter.
+func ExitCode(err error) int {
+	var misuse *usage.Error
+	var timeout *TimeoutError
+	var undone *state.UndoneError
+	switch {
+	case err == nil:
+		return ExitDone
+	case errors.Is(err, apply.ErrInterrupted) && !errors.As(err, &undone):
+		return Interrupted
+	case errors.As(err, &misuse):
+		return Usage
+	case errors.As(err, &timeout):
+		return TimedOut
+	}
+	return Failed
+}
+
+// TimeoutError reports a run in which nothing failed but something did not
+// become ready in time.
+type TimeoutError struct{ err error }
+
+// Error returns the text of the cause.
+func (e *TimeoutError) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *TimeoutError) Unwrap() error { return e.err }
+
+// AsTimeout makes a timeoutError of an error, with the same text.
+func AsTimeout(err error) error { return &TimeoutError{err} }
+
+// OrTimeout wraps the error of a run in a timeoutError if nothing failed but
+// something did not become ready in time.
+func WithTimeout(s apply.Summary, err error) error {
+	if err != nil && s.TimedOutOnly() {
+		return &TimeoutError{err}
+	}
+	return err
+}
+
+// orTimedOut replaces errors of requests that the deadline canceled by the
+// deadline itself. Errors of a run are kept, since they say what was left
+// undone.
+func orTimedOut(ctx context.Context, err error) error {
+	over, late := errors.AsType[*abortable.DeadlineError](context.Cause(ctx))
+	var undone *state.UndoneError
+	if !late || errors.As(err, &undone) {
+		return err
+	}
+	var kept []error
+	given := false
+	for _, fault := range events.FlattenErrors(err) {
+		if isCutShort(fault) {
+			given = true
+			continue
+		}
+		kept = append(kept, fault)
+	}
+	switch {
+	case !given:
+		return err
+	case len(kept) == 0:
+		return &TimeoutError{over}
+	}
+	return errors.Join(append(kept, over)...)
+}
+
+// isCutShort reports whether the end of a context caused the error.
+func isCutShort(fault error) bool {
+	var run *apply.RunTimeoutError
+	var one *apply.Error
+	return !errors.As(fault, &run) && !errors.As(fault, &one) &&
+		(errors.Is(fault, context.DeadlineExceeded) || errors.Is(fault, context.Canceled))
+}
+
+// OrInterrupted replaces errors of canceled requests by the interrupt that
+// caused them.
+func WithInterrupt(ctx context.Context, err error) error {
+	var undone *state.UndoneError
+	if err = orTimedOut(ctx, err); ctx.Err() == nil || !errors.Is(err, context.Canceled) || errors.Is(err, apply.ErrInterrupted) || errors.As(err, &undone) {
+		return err
+	}
+	kept := []error{abortable.Cause(ctx)}
+	for _, fault := range events.FlattenErrors(err) {
+		if !errors.Is(fault, context.Canceled) {
+			kept = append(kept, fault)
+		}
+	}
+	return errors.Join(kept...)
+}
+
+// Outcome summarizes a run, or the error that prevented it.
+func Outcome(s apply.Summary, warnings []string, err error) events.Outcome {
+	o := events.Outcome{Summary: s, Warnings: warnings, Err: err, ExitCode: ExitCode(err)}
+	o.State = runState(o.ExitCode)
+	var undone *state.UndoneError
+	if !errors.As(err, &undone) {
+		return o
+	}
+	o.Err = undone.Failure
+	o.Rollback = &events.Rollback{Revision: undone.Revision, Summary: undone.Summary}
+	if undone.Err != nil {
+		o.Rollback.Err = undone.Outcome()
+	}
+	o.Rollback.State = runState(ExitCode(WithTimeout(undone.Summary, undone.Err)))
+	return o
+}
+
+// runState returns the state of a run for its exit code.
+func runState(code int) string {
+	switch code {
+	case ExitDone:
+		return "done"
+	case TimedOut:
+		return "timedOut"
+	case Interrupted:
+		return "interrupted"
+	}
+	return "failed"
+}

@@ -1,0 +1,382 @@
+// Package report reports a run: as lines or as a live view on standard error, as results
+// or JSON lines on standard output, and as metrics in a file.
+//
+//	outputs := report.OpenOutputs(cmd)
+//	reporters := outputs.Report(cmd, target, plan, metrics, report.Options{Output: "text"})
+//	reporters.Begin()
+//	reporters.Event(event)
+//	reporters.End(outcome)
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/track"
+	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/live/diagnose"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/view/events"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// printer prints a run as text: results on standard output as kubectl does, and
+// progress on standard error, one line for each event with news.
+type printer struct {
+	plan     *ordering.Plan
+	at       string // the cluster, and where its address comes from
+	out, err io.Writer
+	results  results
+	dryRun   bool
+	width    int // of the names
+
+	everyLine bool // also one for each unchanged resource
+	folded    int  // unchanged resources that no line was printed for yet
+	sharing   sharing
+}
+
+// results selects what is printed on standard output for each applied resource.
+type results int
+
+const (
+	kubectlLines results = iota // "deployment.apps/web serverside-applied"
+	namesOnly                   // "deployment.apps/web"
+	noResults
+)
+
+func newPrinter(at *connect.Target, o Outputs, dryRun bool) *printer {
+	return &printer{at: at.String(), out: o.Out, err: o.Err, dryRun: dryRun}
+}
+
+// Begin implements reporter.
+func (p *printer) Begin(run *track.Tracker) {
+	p.begin("applying", "to", run)
+	if p.dryRun {
+		p.plan.WriteHooks(p.err) // a dry run does not run them
+	}
+}
+
+// begin prints what is done to or from which cluster, and the notes of the plan.
+func (p *printer) begin(doing, preposition string, run *track.Tracker) {
+	p.setPlan(run.Plan)
+	for _, s := range p.plan.Steps {
+		p.width = min(50, max(p.width, len(s.ID.String())))
+	}
+	plain.Fprintf(p.err, "%s %s %s %s\n", doing, planSize(p.plan), preposition, p.at)
+	p.notes(p.plan.Notes)
+}
+
+// setPlan sets the plan that events are about from now on.
+func (p *printer) setPlan(plan *ordering.Plan) {
+	if p.plan = plan; !p.everyLine {
+		p.sharing = newSharing(plan)
+	}
+}
+
+// planSize returns "3 resources in 2 waves".
+func planSize(plan *ordering.Plan) string {
+	return plain.Count(len(plan.Steps), "resource") + " in " + plain.Count(len(plan.Waves), "wave")
+}
+
+func (p *printer) notes(notes []string) {
+	for _, note := range notes {
+		plain.Fprintf(p.err, "note: %s\n", note)
+	}
+}
+
+// Event implements reporter.
+func (p *printer) Event(t track.Transition) {
+	if t.Kind == track.WaveOpened || t.Kind == track.WaveEnded || t.Hook != nil {
+		p.unfold()
+	}
+	switch t.Kind {
+	case track.WaveOpened, track.WaveEnded:
+		plain.Fprintf(p.err, "%s: %s\n", p.plan.WaveTitle(t.Wave), p.waveText(t))
+	case track.HooksBegan:
+		plain.Fprintf(p.err, "%s: %s\n", t.Hook.Event, plain.Count(t.Hook.Count, "hook"))
+	case track.HookLogged:
+		p.log(t.Event)
+	default:
+		if t.Hook != nil {
+			p.line(hookName(t.Event), p.hookText(t))
+			return
+		}
+		if p.folds(t) {
+			p.folded++
+		} else {
+			p.news(t, p.text(t))
+		}
+		p.result(t)
+	}
+}
+
+// news prints these words about a resource, or holds them back to print them for several.
+func (p *printer) news(t track.Transition, words string) {
+	p.sharing.release(t, p.shared)
+	if !p.sharing.hold(t, words) {
+		p.line(p.padded(t.ID), words)
+	}
+}
+
+// shared prints the line of a group.
+func (p *printer) shared(g *group) {
+	if len(g.held) == 1 {
+		p.line(p.padded(g.slowest.ID), g.words)
+		return
+	}
+	words := g.words
+	if g.slowest.Kind == track.Ended && !g.slowest.Unchanged && !p.dryRun {
+		words += ", the slowest: " + g.slowest.ID.Name
+	}
+	p.line(fmt.Sprintf("%-*s", p.width, fmt.Sprintf("%s (%d more)", g.slowest.ID.KindName(), len(g.held))), words)
+}
+
+// folds reports whether the end of a resource needs no line of its own: it was unchanged,
+// and there is nothing to say about it.
+func (p *printer) folds(t track.Transition) bool {
+	return t.Kind == track.Ended && t.Unchanged && (t.State == apply.Ready || p.dryRun && t.State == apply.Applied) && t.Detail == "" && !p.everyLine
+}
+
+// unfold prints what was held back: how many resources did the same as another, and how
+// many were unchanged.
+func (p *printer) unfold() {
+	p.sharing.end(p.shared)
+	if p.folded > 0 {
+		plain.Fprintf(p.err, "  %d unchanged\n", p.folded)
+	}
+	p.folded = 0
+}
+
+// padded returns a resource's name, followed by spaces up to the next column.
+func (p *printer) padded(id object.ID) string { return fmt.Sprintf("%-*s", p.width, id) }
+
+// line prints what happened to a resource or a hook, if there are words for it.
+func (p *printer) line(name, words string) {
+	if words != "" {
+		plain.Fprintf(p.err, "  %s  %s\n", name, words)
+	}
+}
+
+// hookText returns the text for an event of a hook. Hooks have no wave and no result line.
+func (p *printer) hookText(t track.Transition) string {
+	switch t.State {
+	case apply.Deleting:
+		return t.Detail
+	case apply.Applied:
+		return "applied"
+	case apply.Ready:
+		return "done (" + took(t) + ")"
+	}
+	return p.text(t)
+}
+
+// took returns the time of a resource or a hook since its first request.
+func took(t track.Transition) string { return t.Took().Round(10 * time.Millisecond).String() }
+
+// log prints what a container of a hook wrote.
+func (p *printer) log(e apply.Event) {
+	log := e.Hook.Log
+	if log.Err != nil {
+		p.notes([]string{hookName(e) + ": " + log.Err.Error()})
+		return
+	}
+	part := ""
+	if len(log.Lines) >= diagnose.PodLogLines {
+		part = fmt.Sprintf("the last %d lines of ", diagnose.PodLogLines)
+	}
+	plain.Fprintf(p.err, "  %s  %sthe log of container %s of %s\n", hookName(e), part, log.Container, log.Pod)
+	for _, line := range log.Lines {
+		plain.Fprintf(p.err, "    | %s\n", line)
+	}
+}
+
+// Extend prints the waves that a prune adds to the run.
+func (p *printer) Extend(more track.Extension) {
+	p.unfold()
+	if p.setPlan(more.Plan); more.Resources > 0 {
+		plain.Fprintf(p.err, "pruning %s that the stream no longer contains\n", plain.Count(more.Resources, "resource"))
+	}
+	p.notes(more.Notes)
+}
+
+// RollBack prints that the run failed and which plan follows.
+func (p *printer) RollBack(revision int, run *track.Tracker) {
+	p.unfold()
+	p.setPlan(run.Plan)
+	switch n := len(p.plan.Steps); {
+	case revision == 0:
+		plain.Fprintf(p.err, "the run failed, and no revision was deployed before: deleting %s that it created\n", plain.Count(n, "resource"))
+	case n == 0:
+		plain.Fprintf(p.err, "the run failed; rolling back to revision %d\n", revision)
+	default:
+		plain.Fprintf(p.err, "the run failed; rolling back to revision %d: applying %s\n", revision, planSize(p.plan))
+	}
+	p.notes(p.plan.Notes)
+}
+
+func (p *printer) waveText(t track.Transition) string {
+	if t.Kind == track.WaveEnded {
+		return cmp.Or(p.words()[t.State], string(t.State)) + " in " + t.Detail
+	}
+	return t.Detail
+}
+
+// words are the words for states that differ from their names. A dry run writes nothing.
+func (p *printer) words() map[apply.State]string {
+	if p.dryRun {
+		return map[apply.State]string{apply.Applied: "would be applied", apply.Deleted: "would be deleted"}
+	}
+	return nil
+}
+
+// text returns the text for an event of a resource, or "" if it has none.
+func (p *printer) text(t track.Transition) string {
+	switch t.State {
+	case apply.Pending, apply.NotStarted:
+		return ""
+	case apply.Applying, apply.Waiting:
+		if t.Kind != track.Progressed {
+			return ""
+		}
+		return "waiting: " + t.Detail
+	case apply.Ready:
+		how := "unchanged"
+		if !t.Unchanged {
+			how = took(t)
+		}
+		if t.Detail != "" {
+			how += "; " + t.Detail
+		}
+		return "ready (" + how + ")"
+	case apply.Applied:
+		if p.dryRun {
+			return cmp.Or(t.Detail, "valid") + " (server dry run)"
+		}
+		return cmp.Or(t.Detail, "applied, not waited for")
+	case apply.Deleted:
+		if p.dryRun {
+			return p.words()[t.State] + " (server dry run)"
+		}
+	}
+	if t.Detail == "" {
+		return string(t.State)
+	}
+	if t.State == apply.Failed || t.State == apply.TimedOut {
+		return fmt.Sprintf("%s: %s", t.State, firstClause(t.Detail)) // End prints the whole
+	}
+	return fmt.Sprintf("%s: %s", t.State, t.Detail)
+}
+
+// firstClause returns an error up to where it goes into details.
+func firstClause(text string) string {
+	for _, mark := range []string{": ", "; "} {
+		if at := strings.Index(text, mark); at >= minClause {
+			text = text[:at]
+		}
+	}
+	return text
+}
+
+// minClause is the least length of a clause that says anything by itself.
+const minClause = 12
+
+// result prints an applied or pruned resource on standard output, as kubectl does.
+func (p *printer) result(t track.Transition) {
+	how := "serverside-applied"
+	switch {
+	case t.Hook != nil:
+		return
+	case t.Kind == track.Ended && t.State == apply.Deleted:
+		how = "pruned"
+	case t.Kind != track.Applied:
+		return
+	case t.Unchanged:
+		how = "unchanged"
+	}
+	p.printResult(t.ID, how)
+}
+
+// printResult prints the result of a resource as -o selects.
+func (p *printer) printResult(id object.ID, how string) {
+	if p.dryRun {
+		how += " (server dry run)"
+	}
+	switch p.results {
+	case kubectlLines:
+		plain.Fprintln(p.out, ResourceName(id)+" "+how)
+	case namesOnly:
+		plain.Fprintln(p.out, ResourceName(id))
+	}
+}
+
+// ResourceName returns a name as kubectl prints and accepts it:
+// "deployment.apps/web".
+func ResourceName(id object.ID) string {
+	return plain.Line(strings.ToLower(id.GroupKind()) + "/" + id.Name)
+}
+
+// End prints the API server's warnings, and one line each about a trace that is
+// incomplete, the run and its rollback.
+func (p *printer) End(o events.Outcome) {
+	p.unfold()
+	for _, text := range o.Warnings {
+		plain.Fprintf(p.err, "warning from the server: %s\n", text)
+	}
+	if o.Untraced != nil {
+		plain.Message(p.err, "warning: ", "the trace is incomplete: "+o.Untraced.Error())
+	}
+	p.notes(o.Summary.OwnerNotes())
+	if words := p.summarize(o.Summary); words != "" { // otherwise the run did not start; the error says why
+		plain.Fprintln(p.err, words)
+	}
+	if back := o.Rollback; back != nil {
+		if words := p.summarize(back.Summary); words != "" {
+			plain.Fprintf(p.err, "%s: %s\n", describeRollback(back.Revision), words)
+		}
+	}
+}
+
+// describeRollback names what follows a failure: a rollback or, if no revision was
+// deployed before, the deletion of what the run created.
+func describeRollback(revision int) string {
+	if revision == 0 {
+		return "deleting what the run created"
+	}
+	return fmt.Sprintf("rollback to revision %d", revision)
+}
+
+// summarize returns the number of resources by final state, and the duration.
+func (p *printer) summarize(s apply.Summary) string {
+	byState := s.Counts()
+	byState[apply.Deleted] -= s.Absent()
+	counts := byState.Text(p.words())
+	switch {
+	case counts == "" && s.Absent() > 0:
+		counts = "nothing deleted"
+	case counts == "":
+		return ""
+	}
+	took := s.Took.Round(10 * time.Millisecond).String()
+	if n := s.Unchanged(); n > 0 {
+		took += fmt.Sprintf("; %d unchanged", n)
+	}
+	if n := s.Absent(); n > 0 {
+		took += fmt.Sprintf("; %d did not exist", n)
+	}
+	if n := s.Assumed(); n > 0 {
+		took += fmt.Sprintf("; %d only assumed ready", n)
+	}
+	if n := len(s.Hooks); n > 0 {
+		took += "; " + plain.Count(n, "hook") + " ran"
+	}
+	return counts + ", in " + took
+}
+
+// hookName returns the display name of a hook: "pre-install hook Job
+// shop/migrate".
+func hookName(e apply.Event) string { return e.Hook.Event + " hook " + e.ID.String() }

@@ -1,0 +1,18 @@
+package report
+
+import "github.com/ordapply/ordapply/apply/track"
+
+// quiet is the report of -q: what -o name selects, and the end of the run.
+type quiet struct{ logReporter }
+
+// Begin implements reporter.
+func (quiet) Begin(*track.Tracker) {}
+
+// Event implements reporter.
+func (q quiet) Event(t track.Transition) { q.result(t) }
+
+// Extend implements reporter.
+func (quiet) Extend(track.Extension) {}
+
+// RollBack implements reporter.
+func (quiet) RollBack(int, *track.Tracker) {}

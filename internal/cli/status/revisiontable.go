@@ -1,0 +1,128 @@
+package status
+
+import (
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/ordapply/ordapply/internal/cli/files"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/view/terminal"
+	"github.com/ordapply/ordapply/state"
+)
+
+// revisionColumn is a column of the table of revisions.
+type revisionColumn struct {
+	title        string
+	dropPriority int // columns with higher numbers are left out first on a narrow terminal; 0: never
+	cell         func(state.Entry) string
+}
+
+func revisionColumns() []revisionColumn {
+	return []revisionColumn{
+		{"REVISION", 0, func(e state.Entry) string { return strconv.Itoa(e.Number) }},
+		{"CREATED", 0, func(e state.Entry) string { return e.Created.Format(time.RFC3339) }},
+		{"STATUS", 0, func(e state.Entry) string { return string(e.Status) }},
+		{"DURATION", 1, func(e state.Entry) string { return orDash(took(e.Seconds)) }},
+		{"RESOURCES", 2, func(e state.Entry) string { return strconv.Itoa(e.Resources) }},
+		{"LAYERS", 4, func(e state.Entry) string { return strconv.Itoa(e.Layers) }},
+		{"WAVES", 3, func(e state.Entry) string { return strconv.Itoa(e.Waves) }},
+		{"WHO", 0, func(e state.Entry) string { return orDash(shortUser(e.User)) }},
+		{"COMMIT", 0, func(e state.Entry) string { return orDash(e.Commit[:min(len(e.Commit), shortHash)]) }},
+		{"MESSAGE", 5, func(e state.Entry) string { return orDash(plain.OneLine(e.Message)) }},
+		{"DESCRIPTION", 0, func(e state.Entry) string { return orDash(plain.OneLine(e.Description)) }},
+	}
+}
+
+// shortHash is how many characters of a commit are shown, as in git log --oneline.
+const shortHash = 8
+
+// shortUser returns the name of an account without the prefix of a ServiceAccount, cut
+// to a few characters.
+func shortUser(user string) string {
+	return plain.Clip(plain.OneLine(strings.TrimPrefix(user, "system:serviceaccount:")), 24)
+}
+
+// took formats a number of seconds: to a hundredth below ten seconds, else to the
+// second; "" for 0.
+func took(seconds float64) string {
+	switch d := time.Duration(seconds * float64(time.Second)); {
+	case d == 0:
+		return ""
+	case d < 10*time.Second:
+		return d.Round(10 * time.Millisecond).String()
+	default:
+		return d.Round(time.Second).String()
+	}
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+// printRevisions prints a line for each revision, oldest first. On a terminal, columns
+// are left out and lines are cut so that they fit.
+func printRevisions(out io.Writer, entries []state.Entry) error {
+	width := 0
+	if file := files.FileOf(out); file != nil {
+		width, _, _ = term.GetSize(int(file.Fd())) // fails if it is no terminal
+	}
+	_, err := io.WriteString(out, revisionTable(entries, width))
+	return err
+}
+
+// revisionTable returns the table for a terminal of this width; 0 means no limit.
+func revisionTable(entries []state.Entry, width int) string {
+	const leastDescription = 20
+	columns := revisionColumns()
+	for dropPriority := 5; dropPriority > 0 && width > 0 && widestLine(layOut(entries, columns[:len(columns)-1]))+2+leastDescription > width; dropPriority-- {
+		columns = slices.DeleteFunc(columns, func(c revisionColumn) bool { return c.dropPriority == dropPriority })
+	}
+	var text strings.Builder
+	for line := range strings.Lines(layOut(entries, columns)) {
+		line = strings.TrimRight(line, " \n")
+		if width > 0 {
+			line = terminal.Clip(line, width)
+		}
+		text.WriteString(line + "\n")
+	}
+	return text.String()
+}
+
+// layOut returns the table with some columns, at its full width.
+func layOut(entries []state.Entry, columns []revisionColumn) string {
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	for i := -1; i < len(entries); i++ {
+		for n, c := range columns {
+			text := c.title
+			if i >= 0 {
+				text = c.cell(entries[i])
+			}
+			if n > 0 {
+				plain.Fprintf(w, "\t")
+			}
+			plain.Fprintf(w, "%s", text)
+		}
+		plain.Fprintf(w, "\n")
+	}
+	_ = w.Flush() // a Builder returns no error
+	return text.String()
+}
+
+// widestLine returns the width of the widest line.
+func widestLine(table string) int {
+	width := 0
+	for line := range strings.Lines(table) {
+		width = max(width, terminal.Width(strings.TrimRight(line, " \n")))
+	}
+	return width
+}

@@ -1,0 +1,32 @@
+package status
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/state"
+)
+
+// On a narrow terminal the table keeps who, the commit and the start of the description.
+func TestRevisionTable(t *testing.T) {
+	entries := []state.Entry{
+		{Number: 9, Created: time.Unix(0, 0).UTC(), Status: state.Superseded, Resources: 3, Layers: 1, Waves: 2, RunTimes: state.RunTimes{Seconds: 250.4}},
+		{Number: 10, Created: time.Unix(0, 0).UTC(), Status: state.Deployed, Resources: 3, Layers: 1, Waves: 2, Origin: state.Origin{
+			User: "system:serviceaccount:ci:deployer", Commit: "0123456789abcdef", Message: "raise the\nlimits of the shop \x1b[31m",
+		}, Description: "Upgrade complete"},
+	}
+	require.Equal(t, `REVISION  CREATED               STATUS      DURATION  RESOURCES  LAYERS  WAVES  WHO          COMMIT    MESSAGE                             DESCRIPTION
+9         1970-01-01T00:00:00Z  superseded  4m10s     3          1       2      -            -         -                                   -
+10        1970-01-01T00:00:00Z  deployed    -         3          1       2      ci:deployer  01234567  raise the limits of the shop  [31m  Upgrade complete
+`, revisionTable(entries, 0))
+	require.Equal(t, `REVISION  CREATED               STATUS      WHO          COMMIT    DESCRIPTION
+9         1970-01-01T00:00:00Z  superseded  -            -         -
+10        1970-01-01T00:00:00Z  deployed    ci:deployer  01234567  Upgrade complete
+`, revisionTable(entries, 86))
+	for line := range strings.Lines(revisionTable(entries, 40)) {
+		require.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\n"))), 40)
+	}
+}

@@ -1,0 +1,167 @@
+// Package verbose is the log of -v on standard error, which travels in the context of a
+// command:
+//
+//	verbose.Of(ctx).Printf(verbose.Decisions, "%d resources read from %s", n, file)
+package verbose
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+
+	"github.com/ordapply/ordapply/internal/cli/usage"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// -v logs on standard error. Each level includes those below it. No level logs
+// bodies or headers, since they contain Secrets and tokens.
+const (
+	Decisions = 1 // sources of settings; wave of each resource, and the reason
+	Retries   = 2 // requests that are retried: attempt, pause and cause
+	Requests  = 3 // every request with its status and duration
+)
+
+// Register defines -v.
+func Register(flags *pflag.FlagSet) {
+	flags.IntP("verbosity", "v", 0, "log level on standard error: 1: decisions, 2: also retries, 3 and above: also requests, without bodies or headers. With any of them, lines replace the live view")
+}
+
+// LongNames accepts kubectl's --v for -v.
+func LongNames(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	if name == "v" {
+		name = "verbosity"
+	}
+	return pflag.NormalizedName(name)
+}
+
+// Level returns the level of -v.
+func Level(cmd *cobra.Command) int {
+	level, _ := cmd.Flags().GetInt("verbosity")
+	return level
+}
+
+// IsOn reports whether anything is logged.
+func IsOn(cmd *cobra.Command) bool { return Level(cmd) > 0 }
+
+// Log is the log of -v. A nil log discards everything.
+type Log struct {
+	level int
+
+	mu sync.Mutex // many goroutines log requests
+	to io.Writer
+}
+
+type verboseKey struct{}
+
+// Start adds the log of -v to a command's context.
+func Start(cmd *cobra.Command) error {
+	level := Level(cmd)
+	if level < 0 {
+		return usage.Errorf("--verbosity=%d: write 0 or more", level)
+	}
+	if level == 0 {
+		return nil
+	}
+	log := &Log{level: level, to: cmd.ErrOrStderr()}
+	ctx := context.WithValue(cmd.Context(), verboseKey{}, log)
+	if level >= Retries {
+		ctx = kube.WithRetries(ctx, log.retry)
+	}
+	cmd.SetContext(ctx)
+	return nil
+}
+
+// Of returns the log of a command's context; nil without -v.
+func Of(ctx context.Context) *Log {
+	log, _ := ctx.Value(verboseKey{}).(*Log)
+	return log
+}
+
+// Redirect makes the log write to w.
+func (l *Log) Redirect(w io.Writer) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.to = w
+}
+
+// Printf logs a line if the level is on.
+func (l *Log) Printf(level int, format string, args ...any) {
+	if l == nil || l.level < level {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	plain.Fprintf(l.to, format+"\n", args...)
+}
+
+// Plan logs the wave of each resource, and the reason.
+func (l *Log) Plan(p *ordering.Plan) {
+	if l == nil {
+		return
+	}
+	for n := range p.Waves {
+		for _, s := range p.Steps {
+			if s.Wave == n {
+				l.Printf(Decisions, "planned %s in %s: %s", s.ID, p.WaveTitle(n), s.Why)
+			}
+		}
+	}
+}
+
+// retry logs a retry.
+func (l *Log) retry(r kube.Retry) {
+	text := "retry"
+	if r.Attempt > 0 {
+		text += " " + strconv.Itoa(r.Attempt)
+	}
+	if r.Pause > 0 {
+		text += " in " + r.Pause.Round(time.Millisecond).String()
+	}
+	text += ": " + r.Of
+	if r.Cause != nil {
+		text += ": " + r.Cause.Error()
+	}
+	l.Printf(Retries, "%s", text)
+}
+
+// RequestsOf logs every request of a client.
+func (l *Log) RequestsOf(config *rest.Config) {
+	if l != nil && l.level >= Requests {
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return loggedRequests{next, l} })
+	}
+}
+
+// loggedRequests logs each request and its response.
+type loggedRequests struct {
+	next http.RoundTripper
+	log  *Log
+}
+
+// RoundTrip implements http.RoundTripper.
+func (r loggedRequests) RoundTrip(request *http.Request) (*http.Response, error) {
+	started := time.Now()
+	response, err := r.next.RoundTrip(request)
+	took := time.Since(started).Round(time.Millisecond)
+	if err != nil {
+		r.log.Printf(Requests, "%s %s: %v after %s", request.Method, request.URL.Redacted(), err, took)
+	} else {
+		r.log.Printf(Requests, "%s %s: %s in %s", request.Method, request.URL.Redacted(), response.Status, took)
+	}
+	return response, err
+}
+
+// WrappedRoundTripper implements utilnet.RoundTripperWrapper, by which
+// client-go finds the underlying transport.
+func (r loggedRequests) WrappedRoundTripper() http.RoundTripper { return r.next }

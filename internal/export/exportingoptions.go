@@ -1,0 +1,124 @@
+package export
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ordapply/ordapply/internal/cli/usage"
+	"github.com/ordapply/ordapply/internal/export/units"
+	"github.com/ordapply/ordapply/internal/plain"
+)
+
+// alwaysKept lists flags whose values a tree keeps even where they are defaults, so that
+// another default changes no tree.
+func alwaysKept() []string {
+	return []string{"to", "name", "engine-namespace", "source", "source-ref", "path"}
+}
+
+// keptFor lists flags of one engine that are kept in the same way.
+func keptFor(engine string) []string {
+	if engine == toFlux {
+		return []string{"source-kind", "source-insecure", "interval", "retry-interval", "timeout"}
+	}
+	return []string{"form", "project", "server"}
+}
+
+// keptIfGiven lists flags that shape the plan.
+func keptIfGiven() []string {
+	return []string{"lossy", "namespace", "frame", "hooks", "prerequisites", "prerequisite-kinds", "selector", "strict-readiness"}
+}
+
+// fileFlags lists flags that name files, whose places differ between machines: a tree
+// keeps only that they were given.
+func fileFlags() []string {
+	return []string{"order", "chart", "health-rules", "argocd-cm", "argocd-health", "fleet"}
+}
+
+// neverKept lists flags of one run: where the stream is, and what to do with the tree.
+func neverKept() []string {
+	return []string{"filename", "recursive", "kustomize", "enable-alpha-plugins", "enable-exec", "require-order", "output", "check"}
+}
+
+// options returns the flags that the tree keeps, and the names of those that name files.
+func (f *exportFlags) options(flags *pflag.FlagSet) (kept map[string]any, files []string) {
+	kept = map[string]any{}
+	for _, name := range slices.Concat(alwaysKept(), keptFor(f.to)) {
+		kept[name] = valueOf(flags.Lookup(name))
+	}
+	for _, name := range keptIfGiven() {
+		if flag := flags.Lookup(name); flag.Changed {
+			kept[name] = valueOf(flag)
+		}
+	}
+	for _, name := range fileFlags() {
+		if flags.Lookup(name).Changed {
+			files = append(files, name)
+		}
+	}
+	return kept, files
+}
+
+// valueOf returns the value of a flag for a file.
+func valueOf(flag *pflag.Flag) any {
+	if list, ok := flag.Value.(pflag.SliceValue); ok {
+		return list.GetSlice()
+	}
+	if flag.Value.Type() == "bool" {
+		return flag.Value.String() == "true"
+	}
+	return flag.Value.String()
+}
+
+// useOptions sets the flags that were not given to what the folder was exported with.
+func (f *exportFlags) useOptions(cmd *cobra.Command) error {
+	if f.output == "" {
+		return usage.OneOf("to", f.to, toFlux, toArgoCD)
+	}
+	saved, err := units.ReadOptions(cmd.Context(), f.output)
+	if errors.Is(err, fs.ErrNotExist) {
+		return usage.Errorf("%s has no %s with the options of an earlier export: name the engine with --to", f.output, units.OptionsFile)
+	}
+	if err != nil {
+		return err
+	}
+	flags := cmd.Flags()
+	for _, name := range slices.Sorted(maps.Keys(saved.Options)) {
+		flag := flags.Lookup(name)
+		if flag == nil || slices.Contains(neverKept(), name) || slices.Contains(fileFlags(), name) {
+			return errors.New(plain.Sprintf("%s of %s has an option %q that this version does not know: export with --to and all flags", units.OptionsFile, f.output, name))
+		}
+		if flag.Changed {
+			continue
+		}
+		if err := set(flags, flag, saved.Options[name]); err != nil {
+			return errors.New(plain.Sprintf("%s of %s: option %s: %v", units.OptionsFile, f.output, name, err))
+		}
+	}
+	for _, name := range saved.Files {
+		if flag := flags.Lookup(name); flag != nil && !flag.Changed {
+			return usage.Errorf("%s was exported with --%s: name the file again", f.output, name)
+		}
+	}
+	return nil
+}
+
+// set sets a flag to a value from a file.
+func set(flags *pflag.FlagSet, flag *pflag.Flag, value any) error {
+	items, isList := value.([]any)
+	list, takesList := flag.Value.(pflag.SliceValue)
+	if !isList || !takesList {
+		return flags.Set(flag.Name, fmt.Sprint(value))
+	}
+	texts := make([]string, len(items))
+	for i, item := range items {
+		texts[i] = fmt.Sprint(item)
+	}
+	flag.Changed = true
+	return list.Replace(texts)
+}

@@ -1,0 +1,79 @@
+package units
+
+import (
+	"slices"
+
+	"github.com/ordapply/ordapply/internal/plan/graph"
+)
+
+// check sets which steps each unit waits for.
+func (c *cutter) check() {
+	awaited := c.awaited()
+	for i := range c.plan.Steps {
+		if !awaited[i] {
+			continue
+		}
+		for _, u := range c.checkers(i) {
+			c.units[u].Checks = append(c.units[u].Checks, i)
+		}
+	}
+	for u := range c.units {
+		slices.Sort(c.units[u].Checks)
+	}
+}
+
+// awaited reports for each step whether anything waits for it to become ready.
+func (c *cutter) awaited() []bool {
+	out := make([]bool, len(c.plan.Steps))
+	for i, s := range c.plan.Steps {
+		out[i] = out[i] || s.Gate == graph.Ready
+		for _, n := range s.Needs {
+			if n.Gate == graph.Ready {
+				out[c.at[n.ID]] = true
+			}
+		}
+	}
+	return out
+}
+
+// checkers returns the units that wait for a step to become ready. Its own unit does,
+// unless the step becomes ready only by what is applied after that unit.
+func (c *cutter) checkers(i int) []int {
+	s := c.plan.Steps[i]
+	own := []int{c.within[i]}
+	if c.instant(i) {
+		return own
+	}
+	var users []int
+	for _, d := range c.dependents[i] {
+		if u := c.within[d]; u != own[0] && c.plan.Steps[d].Wave == s.ReadyBy {
+			users = append(users, u)
+		}
+	}
+	slices.Sort(users)
+	users = slices.Compact(users)
+	switch {
+	case len(users) > 0:
+		return users
+	case s.ReadyBy == s.Wave:
+		return own
+	}
+	return c.lastOf(s.ReadyBy)
+}
+
+// lastOf returns the units of the last level of a wave.
+func (c *cutter) lastOf(wave int) []int {
+	var units []int
+	level := 0
+	for i, p := range c.places {
+		if p.wave != wave || p.level < level {
+			continue
+		}
+		if p.level > level {
+			units, level = nil, p.level
+		}
+		units = append(units, c.within[i])
+	}
+	slices.Sort(units)
+	return slices.Compact(units)
+}

@@ -1,0 +1,117 @@
+package units
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ordapply/ordapply/internal/cli/abortable"
+	"github.com/ordapply/ordapply/internal/cli/files"
+)
+
+// Read reads what a folder has of an earlier export: the files below the tree's own
+// folders, and below those of another engine that the earlier export was for. What other
+// programs keep beside them is not looked at. It refuses a folder in which these hold what
+// no export wrote.
+func (t *Tree) Read(ctx context.Context, dir string) (map[string][]byte, error) {
+	tops, err := t.folders(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	for _, top := range tops {
+		err := filepath.WalkDir(filepath.Join(dir, top), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			name, err := filepath.Rel(dir, path)
+			if err != nil {
+				return err
+			}
+			name = filepath.ToSlash(name)
+			files[name], err = readBelow(ctx, dir, name)
+			return err
+		})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	if len(files) == 0 || t.isExport(files) {
+		return files, nil
+	}
+	return nil, fmt.Errorf("%s has files that no export wrote (%s): name another folder", dir, slices.Min(slices.Collect(maps.Keys(files))))
+}
+
+// readBelow reads a file of a folder. It follows no symbolic link: the folder may come from
+// a pull request, and --check prints what is in it.
+func readBelow(ctx context.Context, dir, name string) ([]byte, error) {
+	if err := files.CheckBelow(dir, name); err != nil {
+		return nil, err
+	}
+	return abortable.ReadFile(ctx, filepath.Join(dir, name), "--output")
+}
+
+// isExport reports whether an export wrote files.
+func (t *Tree) isExport(files map[string][]byte) bool {
+	for name := range files {
+		if _, ours := t.Files[name]; name != OptionsFile && ours && !strings.HasPrefix(name, "layers/") {
+			return true
+		}
+	}
+	return isOptions(files[OptionsFile])
+}
+
+// folders returns what the tree, or an earlier one, has in its folder.
+func (t *Tree) folders(ctx context.Context, dir string) ([]string, error) {
+	tops := map[string]bool{}
+	for name := range t.Files {
+		top, _, _ := strings.Cut(name, "/")
+		tops[top] = true
+	}
+	engine, err := earlierEngine(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(engineFolders(), engine) {
+		tops[engine] = true
+	}
+	return slices.Sorted(maps.Keys(tops)), nil
+}
+
+// engineFolders lists the folders for the objects of engines, which are named after these.
+func engineFolders() []string { return []string{"flux", "argocd"} }
+
+// Write writes the files that differ, and removes those of an earlier export that this one
+// does not have. It returns how many files it changed.
+func (t *Tree) Write(ctx context.Context, dir string) (int, error) {
+	there, err := t.Read(ctx, dir)
+	if err != nil {
+		return 0, err
+	}
+	names := slices.AppendSeq(slices.Collect(maps.Keys(there)), maps.Keys(t.Files))
+	slices.Sort(names)
+	changed := 0
+	for _, name := range slices.Compact(names) {
+		text, wanted := t.Files[name]
+		old, has := there[name]
+		switch {
+		case wanted && has && bytes.Equal(text, old):
+			continue
+		case wanted:
+			err = files.WriteBelow(dir, name, 0o644, text)
+		default:
+			err = files.RemoveBelow(dir, name)
+		}
+		if err != nil {
+			return changed, err
+		}
+		changed++
+	}
+	return changed, nil
+}

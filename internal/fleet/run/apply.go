@@ -1,0 +1,129 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ordapply/ordapply/internal/cli/abortable"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/internal/fleet"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/view/events"
+	"github.com/ordapply/ordapply/internal/view/terminal"
+)
+
+// apply plans every cluster, and then applies to them cohort by cohort.
+func (r *runner) apply(ctx context.Context, f *fleet.Fleet) error {
+	show := r.newConsole(f)
+	if err := r.prepare(ctx, f.Clusters(), show); err != nil {
+		return r.refuse(err)
+	}
+	show.begin()
+	ctx = report.WithoutText(ctx) // the console prints it
+	stop := context.AfterFunc(ctx, func() { plain.Fprintln(r.out.Err, terminal.Interrupted) })
+	defer stop()
+	summary := fleet.Coordinator{
+		Apply:   func(ctx context.Context, c fleet.Cluster) fleet.Result { return r.applyTo(ctx, c, show) },
+		Observe: r.observer(), Events: show.event,
+	}.Run(ctx, f)
+	err := summaryError(ctx, summary)
+	if file := r.value("report"); file != "" {
+		err = errors.Join(err, show.writePage(file, summary, err))
+	}
+	if r.isJSON() {
+		events.Write(r.out.Out, endLine(summary, err, show.started))
+		return err
+	}
+	return errors.Join(err, show.table(r.out.Out, summary))
+}
+
+// applyTo runs on one cluster.
+func (r *runner) applyTo(ctx context.Context, c fleet.Cluster, show *console) fleet.Result {
+	out := &lineWriter{each: func(line []byte) { show.line(c.Name, line) }}
+	messages := &lineWriter{each: func(line []byte) { show.stderr(c.Name, string(line)) }}
+	err := r.run(ctx, r.args(c, r.ownFiles(c)...), out, messages)
+	out.Close()
+	messages.Close()
+	if err != nil {
+		show.failed(c.Name, err)
+	}
+	return fleet.Result{State: stateOf(err), Unchanged: err == nil && show.unchanged(c.Name), Err: err}
+}
+
+// ownFiles returns the flags of a run on a cluster that are not those of the command: its
+// lines are read here, and its files are its own.
+func (r *runner) ownFiles(c fleet.Cluster) []string {
+	flags := []string{"--output=json"}
+	if file := r.value("report"); file != "" {
+		flags = append(flags, "--report="+fileOf(file, c.Name))
+	}
+	if file := r.value("metrics-file"); file != "" {
+		flags = append(flags, "--metrics-file="+fileOf(file, c.Name), "--metrics-label="+inCSV("cluster="+c.Name))
+	}
+	return flags
+}
+
+// refuse reports a command that applied to no cluster.
+func (r *runner) refuse(err error) error {
+	if r.isJSON() && r.cmd.Name() == "apply" {
+		now := time.Now()
+		for _, one := range events.FlattenErrors(err) {
+			events.Write(r.out.Out, events.NewError("", one, now))
+		}
+		events.Write(r.out.Out, endLine(fleet.Summary{}, err, time.Time{}))
+	}
+	return err
+}
+
+// endLine returns the last line of a run on a fleet.
+func endLine(s fleet.Summary, err error, started time.Time) events.FleetEnd {
+	now := time.Now()
+	line := events.FleetEnd{Head: events.NewHead(events.TypeFleetEnd, "", now), State: string(stateOf(err)), ExitCode: report.ExitCode(err), Clusters: map[string]int{}}
+	if !started.IsZero() {
+		line.Seconds = now.Sub(started).Seconds()
+	}
+	for _, cohort := range s.Cohorts {
+		for _, o := range cohort.Clusters {
+			line.Clusters[string(o.State)]++
+			if o.State == fleet.NotStarted {
+				line.NotStarted = append(line.NotStarted, events.Unstarted{Cluster: o.Cluster, Cohort: cohort.Name, Message: o.Why})
+			}
+		}
+	}
+	return line
+}
+
+// summaryError returns nil if every cluster is done and every cohort passed. Its exit code
+// is that of an interrupt, of a timeout if nothing else happened, or of a failure.
+func summaryError(ctx context.Context, s fleet.Summary) error {
+	count := map[fleet.State]int{}
+	for _, o := range s.Clusters() {
+		count[o.State]++
+	}
+	var why []string
+	gates := 0
+	for _, cohort := range s.Cohorts {
+		if cohort.State == fleet.Failed {
+			why = append(why, fmt.Sprintf("cohort %s failed: %v", cohort.Name, cohort.Err))
+			if _, is := errors.AsType[*fleet.GateError](cohort.Err); is {
+				gates++
+			}
+		}
+	}
+	if left := len(s.Clusters()) - count[fleet.Done]; left > 0 && len(why) == 0 {
+		why = append(why, fmt.Sprintf("%d of %s not done", left, plain.Count(len(s.Clusters()), "cluster")))
+	}
+	switch err := errors.New(strings.Join(why, "; ")); {
+	case len(why) == 0 && ctx.Err() == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("%d of %s done: %w", count[fleet.Done], plain.Count(len(s.Clusters()), "cluster"), abortable.Cause(ctx))
+	case count[fleet.Failed] == 0 && gates == 0:
+		return report.AsTimeout(err)
+	default:
+		return err
+	}
+}

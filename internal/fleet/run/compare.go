@@ -1,0 +1,182 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"html"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ordapply/ordapply/internal/cli/abortable"
+	"github.com/ordapply/ordapply/internal/cli/plan"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/internal/fleet"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/view/events"
+)
+
+// answer is what a command that writes nothing printed about a cluster.
+type answer struct {
+	out      string
+	messages []string // lines on standard error
+	err      error
+}
+
+// alike is clusters about which it printed the same.
+type alike struct {
+	clusters []string
+	out      string
+}
+
+// compare runs a command that writes nothing on all clusters, and prints once what it says
+// of several of them.
+func (r *runner) compare(ctx context.Context, f *fleet.Fleet) error {
+	clusters := f.Clusters()
+	ctx = report.WithoutText(ctx)
+	if r.cmd.Name() == "apply" && r.isJSON() && r.value("dry-run") == "server" {
+		return r.eventsOf(ctx, f)
+	}
+	show := r.newConsole(nil)
+	answers := each(ctx, clusters, func(ctx context.Context, c fleet.Cluster) answer {
+		var out bytes.Buffer
+		var a answer
+		messages := &lineWriter{each: func(line []byte) { a.messages = append(a.messages, string(line)) }}
+		a.err = r.run(show.slow(ctx, c), r.args(c, slices.Concat(r.noFiles(), r.share(len(clusters)))...), &out, messages)
+		messages.Close()
+		a.out = out.String()
+		if a.err != nil && r.isJSON() && !json.Valid(out.Bytes()) { // lines about the error
+			a.out = ""
+		}
+		return a
+	})
+	if ctx.Err() != nil {
+		return abortable.Cause(ctx)
+	}
+	messages, errs := make([][]string, len(clusters)), make([]error, len(clusters))
+	var groups []*alike
+	for i, a := range answers {
+		messages[i], errs[i] = a.messages, a.err
+		if a.out != "" {
+			groups = addAlike(groups, clusters[i].Name, r.comparable(a.out))
+		}
+	}
+	show.known(clusters, messages)
+	return errors.Join(r.print(r.out.Out, groups, len(clusters)), errors.Join(name(clusters, errs)...))
+}
+
+// noFiles returns the flags with which a run writes no files.
+func (r *runner) noFiles() []string {
+	if r.cmd.Flags().Lookup("report") == nil { // plan
+		return nil
+	}
+	return []string{"--report=", "--metrics-file="}
+}
+
+// share returns the flags with which the comments of all clusters fit into one.
+func (r *runner) share(clusters int) []string {
+	if !r.isMarkdown() {
+		return nil
+	}
+	size, _ := strconv.Atoi(r.value("comment-size"))
+	return []string{"--comment-size=" + strconv.Itoa(max(plan.MinCommentSize, (size-len(plan.Marker))/clusters-headSize))}
+}
+
+// headSize is the length of the heading of a comment, without names of clusters, at most.
+const headSize = 100
+
+// isMarkdown reports whether standard output is a comment for a pull request.
+func (r *runner) isMarkdown() bool { return r.value("output") == "markdown" }
+
+// eventsOf prints the lines of dry runs on all clusters, and at the end that of the fleet.
+func (r *runner) eventsOf(ctx context.Context, f *fleet.Fleet) error {
+	show := r.newConsole(f)
+	for _, c := range f.Clusters() {
+		show.runs[c.Name] = &tally{}
+	}
+	started := time.Now()
+	errs := each(ctx, f.Clusters(), func(ctx context.Context, c fleet.Cluster) error {
+		out := &lineWriter{each: func(line []byte) { show.line(c.Name, line) }}
+		messages := &lineWriter{each: func(line []byte) { show.stderr(c.Name, string(line)) }}
+		defer out.Close()
+		defer messages.Close()
+		return r.run(ctx, r.args(c, r.noFiles()...), out, messages)
+	})
+	err := errors.Join(name(f.Clusters(), errs)...)
+	end := endLine(fleet.Summary{}, err, started)
+	for _, one := range errs {
+		end.Clusters[string(stateOf(one))]++
+	}
+	events.Write(r.out.Out, end)
+	return err
+}
+
+func addAlike(groups []*alike, cluster, out string) []*alike {
+	for _, g := range groups {
+		if g.out == out {
+			g.clusters = append(g.clusters, cluster)
+			return groups
+		}
+	}
+	return append(groups, &alike{[]string{cluster}, out})
+}
+
+// comparable returns the output about a cluster without the names of the cluster itself.
+func (r *runner) comparable(out string) string {
+	if r.isMarkdown() {
+		return plan.WithoutHead(out)
+	}
+	var document map[string]json.RawMessage
+	if !r.isJSON() || json.Unmarshal([]byte(out), &document) != nil {
+		return out
+	}
+	delete(document, "server")
+	delete(document, "context")
+	text, err := json.Marshal(document)
+	if err != nil {
+		return out
+	}
+	return string(text)
+}
+
+// planOf is the plan of some clusters in JSON.
+type planOf struct {
+	Clusters []string        `json:"clusters"`
+	Plan     json.RawMessage `json:"plan"`
+}
+
+// print prints each output below the names of its clusters.
+func (r *runner) print(w io.Writer, groups []*alike, clusters int) error {
+	if r.isJSON() {
+		plans := []planOf{}
+		for _, g := range groups {
+			plans = append(plans, planOf{g.clusters, json.RawMessage(g.out)})
+		}
+		return plain.WriteJSON(w, map[string]any{"plans": plans}, "  ")
+	}
+	var text strings.Builder
+	if r.isMarkdown() {
+		text.WriteString(plan.Marker + "\n")
+	}
+	for i, g := range groups {
+		head := strings.Join(g.clusters, ", ")
+		if len(g.clusters) == clusters {
+			head = "all " + plain.Count(clusters, "cluster") + ": " + head
+		}
+		switch {
+		case r.isMarkdown(): // a name could be Markdown
+			text.WriteString("<h2><code>" + html.EscapeString(plain.Line(head)) + "</code></h2>\n\n" + g.out)
+			continue
+		case i > 0:
+			text.WriteString("\n")
+		}
+		plain.Fprintln(&text, "==> "+head)
+		text.WriteString(g.out)
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}

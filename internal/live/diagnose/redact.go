@@ -1,0 +1,40 @@
+package diagnose
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/internal/kube/redact"
+	"github.com/ordapply/ordapply/internal/plain"
+)
+
+// Limits of what is shown of the cluster's texts, in characters. They are
+// applied after values were hidden, so that no value is cut in two.
+const (
+	TextWidth = 500
+	logWidth  = 240
+	logLines  = 8
+)
+
+// Redact hides values in findings, in place, and shortens what remains.
+func Redact(findings []event.Finding, values *redact.Replacer) []event.Finding {
+	for i := range findings {
+		f := &findings[i]
+		f.Text = plain.Clip(values.Text(f.Text), TextWidth)
+		for n, line := range f.Log {
+			f.Log[n] = plain.Clip(values.Line(line), logWidth)
+		}
+	}
+	return findings
+}
+
+// logLine returns a line of a log without terminal control sequences.
+func logLine(line string) string {
+	return strings.TrimRight(terminalCodes().ReplaceAllString(line, ""), " \t\r")
+}
+
+// terminalCodes matches ECMA-48 control sequences: colours and cursor moves.
+func terminalCodes() *regexp.Regexp {
+	return regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]`)
+}

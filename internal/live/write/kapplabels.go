@@ -1,0 +1,99 @@
+// Package kapplabels keeps the labels that kapp adds to Pod templates and to selectors
+// (ownershipLabelRules and labelScopingRules of
+// https://github.com/carvel-dev/kapp/blob/v0.64.2/pkg/kapp/config/default.go) on the workloads
+// that kapp created. To remove them from a Pod template would restart its Pods, and a
+// workload's selector is immutable.
+//
+//	if kapplabels.Keep(body, live) {
+//		live, err = cluster.Apply(ctx, kind, body, options)
+//	}
+package write
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// keys returns the keys of the labels.
+func keys() []string { return []string{"kapp.k14s.io/app", "kapp.k14s.io/association"} }
+
+// InPodTemplate reports whether a field is a label of kapp in a Pod template.
+func KappLabelsInPodTemplate(path fieldpath.Path) bool {
+	n := len(path)
+	if n < 4 || path[n-1].FieldName == nil || !slices.Contains(keys(), *path[n-1].FieldName) {
+		return false
+	}
+	return isStringField(path[n-2], "labels") && isStringField(path[n-3], "metadata") && isStringField(path[n-4], "template")
+}
+
+// Keep adds to the selector of a body, and to its claim templates, the labels of kapp
+// that the live object has there. It reports whether it added any.
+func KeepKappLabels(body, live *unstructured.Unstructured) bool {
+	spec, _ := body.Object["spec"].(map[string]any)
+	was, _ := live.Object["spec"].(map[string]any)
+	if spec == nil || was == nil || was["template"] == nil {
+		return false
+	}
+	kept := keep(at(spec, "selector"), at(was, "selector"), "matchLabels")
+	claims, _ := spec["volumeClaimTemplates"].([]any)
+	before, _ := was["volumeClaimTemplates"].([]any)
+	for i := range min(len(claims), len(before)) {
+		claim, _ := claims[i].(map[string]any)
+		old, _ := before[i].(map[string]any)
+		metadata := at(claim, "metadata")
+		if metadata != nil && at(old, "metadata")["name"] == metadata["name"] {
+			kept = keep(metadata, at(old, "metadata"), "labels") || kept
+		}
+	}
+	return kept
+}
+
+// Without returns a selector without kapp's labels.
+func WithoutKappLabels(selector any) any {
+	fields, ok := selector.(map[string]any)
+	if !ok {
+		return selector
+	}
+	out := map[string]any{}
+	for key, value := range fields {
+		if !slices.Contains(keys(), key) {
+			out[key] = value
+		}
+	}
+	return out
+}
+
+func at(fields map[string]any, name string) map[string]any {
+	inner, _ := fields[name].(map[string]any)
+	return inner
+}
+
+// keep copies kapp's labels from one map of labels to another.
+func keep(to, from map[string]any, field string) bool {
+	kept := false
+	for _, key := range keys() {
+		value, has := at(from, field)[key]
+		if !has || to == nil {
+			continue
+		}
+		labels := at(to, field)
+		if labels == nil && to[field] != nil {
+			return false
+		}
+		if _, given := labels[key]; given {
+			continue
+		}
+		if labels == nil {
+			labels = map[string]any{}
+		}
+		labels[key] = value
+		to[field], kept = labels, true
+	}
+	return kept
+}
+
+func isStringField(at fieldpath.PathElement, name string) bool {
+	return at.FieldName != nil && *at.FieldName == name
+}

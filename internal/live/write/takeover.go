@@ -1,0 +1,134 @@
+package write
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/kube"
+)
+
+// Left reports whether a manifest leaves a field of its object to other managers. Such a
+// field stays with its manager when the fields of that manager are taken over.
+type Left func(fieldpath.Path) bool
+
+// Takeover decides whose fields a run takes over on a live object: those of previous
+// managers, of kubectl's client-side apply, and, when the run adopts the object, those of the
+// tools that applied it before.
+type Takeover struct {
+	owner        Owner
+	adopts       bool
+	predecessors []string
+	claimants    []string // managers that made the object a member of a set
+}
+
+// Takeover returns what is taken over from a live object as it was before the run.
+func (o Owner) Takeover(live *unstructured.Unstructured) Takeover {
+	return Takeover{owner: o, adopts: o.adopts(live), predecessors: o.PreviousManagersOf(live), claimants: applyset.MembershipManagers(live)}
+}
+
+// With adds the predecessors that a later state of the object shows: a forced apply takes
+// the label of a set from some of them.
+func (t Takeover) With(later *unstructured.Unstructured) Takeover {
+	t.predecessors = append(slices.Clone(t.predecessors), t.owner.PreviousManagersOf(later)...)
+	t.claimants = append(slices.Clone(t.claimants), applyset.MembershipManagers(later)...)
+	return t
+}
+
+// Of returns the managedFields of an object after the takeover.
+func (t Takeover) Of(obj *unstructured.Unstructured, left Left) applyset.OwnershipMigration {
+	out := applyset.MigrateOwnership(obj, t.owner.Manager, func(entry metav1.ManagedFieldsEntry, fields *fieldpath.Set) *fieldpath.Set {
+		switch {
+		case t.owner.Adopt == AdoptNever && kube.ClientSideManagers().Has(entry.Manager):
+			return nil
+		case kube.IsPredecessor(entry, t.predecessors, t.claimants, t.owner.Manager):
+			return fields
+		case entry.Manager != t.owner.Manager && t.takesApplier(obj, entry, fields):
+			return without(fields, left)
+		}
+		return nil
+	})
+	base, _, _ := strings.Cut(t.owner.Manager, ":")
+	out.Managers = slices.DeleteFunc(out.Managers, func(manager string) bool { // earlier runs, and no real manager
+		return manager == base || strings.HasPrefix(manager, base+":") || manager == applyset.BeforeFirstApply
+	})
+	return out
+}
+
+// takesApplier reports whether an entry is that of a tool that applied the object before.
+func (t Takeover) takesApplier(obj *unstructured.Unstructured, entry metav1.ManagedFieldsEntry, fields *fieldpath.Set) bool {
+	if !t.adopts && !slices.Contains(t.owner.Force.Managers, entry.Manager) {
+		return false
+	}
+	return isApplier(obj, entry.Manager, entry.Subresource) || isClientSideApply(entry, fields)
+}
+
+// without returns the fields of a tool's entry that a takeover may remove: not the status,
+// and not what the manifest leaves to others.
+func without(fields *fieldpath.Set, left Left) *fieldpath.Set {
+	taken := &fieldpath.Set{}
+	for path := range fields.All() {
+		if !isStatus(path) && (left == nil || !left(path)) {
+			taken.Insert(path.Copy())
+		}
+	}
+	return taken
+}
+
+func isStatus(path fieldpath.Path) bool {
+	return path[0].FieldName != nil && *path[0].FieldName == "status"
+}
+
+// isClientSideApply reports whether an entry is kubectl's client-side apply under a field
+// manager of the user's choice: it also writes the record of what it applied.
+func isClientSideApply(entry metav1.ManagedFieldsEntry, fields *fieldpath.Set) bool {
+	return entry.Operation == metav1.ManagedFieldsOperationUpdate && entry.Subresource == "" &&
+		!strings.HasPrefix(entry.Manager, "kubectl-") && fields.Has(fieldpath.MakePathOrDie("metadata", "annotations", applyset.LastAppliedAnnotation))
+}
+
+// HasPreviousManagerFields reports whether a live object has fields of other managers that
+// are taken over. It is called for every object, so it parses no more of managedFields than
+// necessary.
+func (o Owner) HasPreviousManagerFields(live *unstructured.Unstructured, left Left) bool {
+	candidate := len(o.otherSetManagers(live)) > 0 || len(o.FormerSetManagers(live)) > 0
+	_, recorded := live.GetAnnotations()[applyset.LastAppliedAnnotation]
+	for w := range applyset.Writers(live) {
+		isOwn := w.Manager == o.Manager && w.Operation == metav1.ManagedFieldsOperationApply
+		candidate = candidate || !isOwn && w.Subresource == "" && (o.isPreviousManager(w.Manager, w.Operation) ||
+			isApplier(live, w.Manager, w.Subresource) || recorded && w.Operation == metav1.ManagedFieldsOperationUpdate)
+	}
+	return candidate && (o.Takeover(live).Of(live, left).Changes || o.needsBody(live))
+}
+
+// needsBody reports whether only the whole object shows what is taken over: an entry in
+// another version of the API names fields that the object may not have in this one.
+func (o Owner) needsBody(live *unstructured.Unstructured) bool {
+	for key := range live.Object {
+		if key != "apiVersion" && key != "kind" && key != "metadata" {
+			return false
+		}
+	}
+	return o.adopts(live) && slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.APIVersion != live.GetAPIVersion() && isApplier(live, entry.Manager, entry.Subresource)
+	})
+}
+
+// adopts reports whether a live object was not applied completely by a run of this set, or
+// without a set: the fingerprint is written by the PATCH after the takeover.
+func (o Owner) adopts(live *unstructured.Unstructured) bool {
+	fingerprint := fieldpath.MakePathOrDie("metadata", "annotations", applyset.AppliedAnnotation)
+	return !slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		return o.IsOwnEntry(entry) && applyset.FieldsOf(entry).Has(fingerprint)
+	})
+}
+
+// IsOwnEntry reports whether an entry is that of runs of this set, or without a set.
+func (o Owner) IsOwnEntry(entry metav1.ManagedFieldsEntry) bool {
+	base, _, _ := strings.Cut(o.Manager, ":")
+	return entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" &&
+		(entry.Manager == o.Manager || entry.Manager == base || applyset.IsManager(entry.Manager, o.Set))
+}

@@ -1,0 +1,37 @@
+package edges
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ordapply/ordapply/internal/plan/references"
+	"github.com/ordapply/ordapply/internal/plan/stamp"
+)
+
+func firstKey(r references.Resource, keys ...string) string {
+	for _, key := range keys {
+		if _, ok := r.Annotations[key]; ok {
+			return key
+		}
+	}
+	return ""
+}
+
+// annotationsOf returns the annotation keys that equal key or start with key
+// and a dot, as kapp reads them; sorted.
+func annotationsOf(r references.Resource, key string) []string {
+	var keys []string
+	for k := range r.Annotations {
+		if k == key || strings.HasPrefix(k, key+".") {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Emitted reports whether a tool's annotations on a resource were written by us
+// as a copy of its stamp.
+func Emitted(r references.Resource, tool string) bool {
+	return slices.Contains(references.SplitList(r.Annotations[stamp.EmittedAnnotation]), tool)
+}

@@ -1,0 +1,62 @@
+// Package declared reads what authors declare about the order of a stream: by
+// annotations of ordapply, cli-utils and kapp, by stamps, Argo CD's waves or Helm's
+// groups, by charts and by stacks. It does not read references between manifests.
+//
+//	d := declared.Read(references.NewIndex(resources, nil), declared.Options{}, nil)
+//	d.Edges                     // "web needs db", from depends-on
+//	d.Sets[d.LayerOf[i]].Name   // "shop/data", the layer of resource i
+//	d.Sets[d.LayerOf[i]].After  // the layers that it waits for
+package edges
+
+import (
+	"slices"
+
+	"github.com/ordapply/ordapply/internal/plan/graph"
+	"github.com/ordapply/ordapply/internal/plan/mutation"
+	"github.com/ordapply/ordapply/internal/plan/references"
+	"github.com/ordapply/ordapply/object"
+)
+
+// Declarations holds what authors declared: edges between resources, sets of
+// resources, and the order of the sets.
+type Declarations struct {
+	*references.Index
+	Layers
+	Remarks
+	Options           Options
+	OrderSource       OrderSource           // what placed resources
+	Edges             []graph.Edge          // between resources, or to and from sets
+	External          map[int][]Need        // per resource: what its annotations name as external
+	ExcludedIDs       map[object.ID]bool    // of Options.Excluded
+	ExcludedResources []references.Resource // of Options.Excluded, without hooks, sorted
+	changes           changes
+	secretive         mutation.Secretive
+	skipped           map[object.ID]graph.Reason
+}
+
+// Read reads all declarations of a stream; skipped are the hooks that WithoutHooks took
+// out of it. It collects errors in Errs and keeps everything that it could read.
+func ReadDeclared(ix *references.Index, options Options, skipped []Skipped) *Declarations {
+	d := &Declarations{Index: ix, Layers: newLayers(len(ix.Resources)), Options: options, External: map[int][]Need{}, ExcludedIDs: map[object.ID]bool{}, skipped: map[object.ID]graph.Reason{}}
+	for _, s := range skipped {
+		d.skipped[s.ID] = s.Why
+	}
+	for _, r := range options.Excluded {
+		d.ExcludedIDs[r.ID] = true
+	}
+	d.ExcludedResources = withoutAnyHooks(options.Excluded)
+	slices.SortFunc(d.ExcludedResources, func(a, b references.Resource) int { return object.Compare(a.ID, b.ID) })
+	d.secretive = secretiveIn(ix.Resources)
+	for i, r := range ix.Resources {
+		d.dependsOn(i, r)
+		d.mutations(i, r)
+		if err := references.CheckProvidesOf(r); err != nil {
+			d.Errs = append(d.Errs, err)
+		}
+	}
+	d.changeGroups()
+	d.place()
+	d.noteUnusedCharts()
+	d.placePrerequisites()
+	return d
+}

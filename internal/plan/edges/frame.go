@@ -1,0 +1,102 @@
+package edges
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/plan/references"
+)
+
+// usedOrderSource is a frame whose annotations the stream carries.
+type usedOrderSource struct {
+	orderSource OrderSource
+	resources   []references.Resource
+	name        string
+	key         string // an annotation of the first resource
+}
+
+// framesOf lists the frames that a scope shows: where none of its resources carries
+// one, those that a selection leaves out say what placed the whole.
+func (d *Declarations) framesOf(s scope) []usedOrderSource {
+	if found := framesShown(d.resourcesAt(s.resources)); len(found) > 0 {
+		return found
+	}
+	return framesShown(d.resourcesAt(s.excluded))
+}
+
+// placeByOrderSource chooses the frame of a scope and places its resources.
+func (d *Declarations) placeByOrderSource(s scope) OrderSource {
+	found := d.framesOf(s)
+	frame := d.chooseOrderSource(s, found)
+	for _, f := range found {
+		if f.orderSource != frame {
+			d.Notes = append(d.Notes, fmt.Sprintf("%s%s %s, which are ignored: %s", plain.Count(len(f.resources), "resource"), s.where(), f.describe(), frame.rules()))
+		}
+	}
+	switch frame {
+	case OrderSourceStamps:
+		d.placeByStamps(s)
+	case OrderSourceArgoCD:
+		d.placeByPhases(s)
+	case OrderSourceHelm:
+		d.placeByCharts(s)
+	}
+	return frame
+}
+
+// describe describes the annotations of the frame's resources.
+func (f usedOrderSource) describe() string {
+	if len(f.resources) == 1 {
+		return "has " + f.name
+	}
+	return "have " + f.name
+}
+
+// framesShown returns the frames whose annotations are on resources.
+func framesShown(resources []references.Resource) []usedOrderSource {
+	all := []usedOrderSource{
+		{orderSource: OrderSourceStamps, name: "a SortOrder's stamps"},
+		{orderSource: OrderSourceArgoCD, name: "Argo CD's waves or hooks"},
+		{orderSource: OrderSourceHelm, name: "Helm's groups"},
+	}
+	for _, r := range resources {
+		for f, key := range []string{stampKey(r), argoKey(r), helmKey(r)} {
+			if key != "" {
+				all[f].resources = append(all[f].resources, r)
+				if all[f].key == "" {
+					all[f].key = key
+				}
+			}
+		}
+	}
+	var found []usedOrderSource
+	for _, f := range all {
+		if len(f.resources) > 0 {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+func (d *Declarations) chooseOrderSource(s scope, found []usedOrderSource) OrderSource {
+	switch {
+	case d.Options.OrderSource != OrderSourceAuto:
+		return d.Options.OrderSource
+	case len(found) > 0 && found[0].orderSource == OrderSourceStamps:
+		return OrderSourceStamps
+	case len(found) == 2:
+		var parts []string
+		for _, f := range found {
+			first := f.resources[0]
+			parts = append(parts, fmt.Sprintf("%s %s (such as %s on %s)", plain.Count(len(f.resources), "resource"), f.describe(), f.key, first.ID))
+		}
+		d.Errs = append(d.Errs, fmt.Errorf("two orders in %s: %s; choose one with --frame=argocd, --frame=helm or --frame=none", s.String(), strings.Join(parts, ", and ")))
+		return OrderSourceNone
+	case len(found) == 1:
+		return found[0].orderSource
+	case len(d.Options.Charts) > 0 && s.application == "":
+		return OrderSourceHelm
+	}
+	return OrderSourceNone
+}

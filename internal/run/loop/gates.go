@@ -1,0 +1,156 @@
+// Package gates decides when a step of a run may start: when everything that it waits for has
+// passed a gate.
+//
+//	g := gates.New(nodes)
+//	g.Add(database, gates.Edge{To: app, Gate: ordering.Ready}) // app waits until database is ready
+//	g.Hold(app)                          // and for its wave
+//	open := g.Release(app)               // its wave is open; the database is not ready
+//	for _, e := range g.From(database) { // now it is
+//		open = g.Release(e.To)
+//	}
+//
+// The nodes are numbered. A node that may start is reported once.
+package loop
+
+import "github.com/ordapply/ordapply/ordering"
+
+// Graph is what waits for what.
+type Graph struct {
+	edges [][]Edge // per node, its dependents
+	holds []int    // per node, what it still waits for
+}
+
+// Edge makes a node wait until another one has passed a gate.
+type Edge struct {
+	To     int
+	Gate   ordering.Gate
+	Yields bool // it may be let go of, see Yield
+}
+
+// New returns a graph whose nodes wait for nothing.
+func NewGraph(nodes int) *Graph {
+	return &Graph{edges: make([][]Edge, nodes), holds: make([]int, nodes)}
+}
+
+// Len returns the number of nodes.
+func (g *Graph) Len() int { return len(g.holds) }
+
+// Add makes the node of the edge wait until node from has passed its gate.
+func (g *Graph) Add(from int, e Edge) {
+	g.edges[from] = append(g.edges[from], e)
+	g.Hold(e.To)
+}
+
+// Yield removes the edges that may be let go of from a node, and returns them. Each of their
+// nodes still needs its Release. passed reports whether the node has passed a gate: the nodes
+// that waited for that were released.
+func (g *Graph) Yield(node int, passed func(ordering.Gate) bool) []Edge {
+	var gone, kept []Edge
+	for _, e := range g.edges[node] {
+		if e.Yields && !passed(e.Gate) {
+			gone = append(gone, e)
+		} else {
+			kept = append(kept, e)
+		}
+	}
+	g.edges[node] = kept
+	return gone
+}
+
+// Hold makes a node wait until one more Release.
+func (g *Graph) Hold(node int) { g.holds[node]++ }
+
+// HoldAll is Hold for every node.
+func (g *Graph) HoldAll() {
+	for node := range g.holds {
+		g.Hold(node)
+	}
+}
+
+// Release ends one wait of a node. It reports whether that was the last: the node may start.
+func (g *Graph) Release(node int) bool {
+	g.holds[node]--
+	return g.holds[node] == 0
+}
+
+// From returns the edges to the nodes that wait, or waited, for a node.
+func (g *Graph) From(node int) []Edge { return g.edges[node] }
+
+// Firm returns the nodes that wait for a node that is applied, directly or through others, by
+// edges of which none may be let go of.
+func (g *Graph) Firm(node int) map[int]bool {
+	firm := map[int]bool{}
+	for walk := []int{node}; len(walk) > 0; walk = walk[1:] {
+		for _, e := range g.edges[walk[0]] {
+			if passed := walk[0] == node && e.Gate == ordering.Applied; !passed && !e.Yields && !firm[e.To] {
+				firm[e.To] = true
+				walk = append(walk, e.To)
+			}
+		}
+	}
+	return firm
+}
+
+// HoldsUntil reports whether another node waits, or waited, until this one has passed the gate.
+func (g *Graph) HoldsUntil(node int, gate ordering.Gate) bool {
+	for _, e := range g.edges[node] {
+		if e.Gate == gate {
+			return true
+		}
+	}
+	return false
+}
+
+// Dependents returns the nodes that wait for a node, directly or through others, the nearest
+// first.
+func (g *Graph) Dependents(node int) []int {
+	seen, found := map[int]bool{node: true}, []int{node}
+	for n := 0; n < len(found); n++ {
+		for _, e := range g.edges[found[n]] {
+			if !seen[e.To] {
+				seen[e.To] = true
+				found = append(found, e.To)
+			}
+		}
+	}
+	return found[1:]
+}
+
+// EachBlocked visits the nodes that cannot start any more because a node failed, directly or
+// through others. passed reports whether the node had passed a gate. visit returns whether what waits
+// for the visited node is blocked, too.
+func (g *Graph) EachBlocked(node int, passed func(ordering.Gate) bool, visit func(node int) bool) {
+	seen := map[int]bool{}
+	var walk func(node int, passed func(ordering.Gate) bool)
+	walk = func(node int, passed func(ordering.Gate) bool) {
+		for _, e := range g.edges[node] {
+			if passed(e.Gate) || seen[e.To] {
+				continue
+			}
+			seen[e.To] = true
+			if visit(e.To) {
+				walk(e.To, NoGate)
+			}
+		}
+	}
+	walk(node, passed)
+}
+
+// None is that a node has passed no gate.
+func NoGate(ordering.Gate) bool { return false }
+
+// Queue holds nodes that may start.
+type Queue []int
+
+// Add adds a node.
+func (q *Queue) Add(node int) { *q = append(*q, node) }
+
+// Drain starts the nodes in order, each with those that its start adds before the next.
+func (q *Queue) Drain(start func(node int)) {
+	for len(*q) > 0 {
+		next, rest := (*q)[0], (*q)[1:]
+		*q = nil
+		start(next)
+		*q = append(*q, rest...)
+	}
+}

@@ -1,0 +1,164 @@
+// Package watching reports the changes of the objects that the steps of a run wait for: by as
+// few watches as possible, and by reads where watching is forbidden.
+//
+//	watches := watching.New(&loop, cluster, set, watching.Run{Object: objectOf, OnChange: handle, …})
+//	watches.Count(step, id) // before the first Follow, for each step
+//	watches.Follow(step)    // OnChange is called with its changes
+//	watches.Unfollow(step)  // which ends a watch that nothing follows any more
+package loop
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
+)
+
+// Change is what happened to an object.
+type Change int
+
+// The changes.
+const (
+	Seen    Change = iota // it was listed, created or changed
+	Deleted               // it is gone
+	Left                  // it is gone, or has lost the label by which it is watched
+)
+
+// Run is the run whose steps wait for objects.
+type WatchRun struct {
+	// Object returns the object of a step. unlabelled is set when it lacks the label of the
+	// run's set.
+	Object    func(step int) (kind kube.Kind, id object.ID, unlabelled bool)
+	IsAwaited func(step int) bool   // changes of its object matter now
+	UID       func(step int) string // of the object that the step waits for
+	// OnChange is called for every object of the run that a watch reports, also for one with
+	// another uid.
+	OnChange func(step int, obj *unstructured.Unstructured, change Change)
+	Read     func(step int) // reads the object: a list did not contain it, or it is polled
+}
+
+// Watches are the watches of a run.
+type Watches struct {
+	run      WatchRun
+	loop     *Loop
+	cluster  kube.Cluster
+	selector WatchSelector
+	steps    map[object.ID]int
+	open     map[WatchKey]*watch
+	keys     map[int]WatchKey // of the steps that follow a watch
+	polled   map[int]bool     // steps whose objects are read every loop.PollEvery
+}
+
+// watch is one open watch.
+type watch struct {
+	followers []int
+	end       context.CancelFunc
+}
+
+// New returns the watches of a run on the members of an apply set, or of no set if that is "".
+func NewWatches(l *Loop, cluster kube.Cluster, set string, run WatchRun) *Watches {
+	return &Watches{
+		run: run, loop: l, cluster: cluster, selector: NewWatchSelector(set),
+		steps: map[object.ID]int{}, open: map[WatchKey]*watch{}, keys: map[int]WatchKey{}, polled: map[int]bool{},
+	}
+}
+
+// Count adds the object of a step.
+func (w *Watches) Count(step int, id object.ID) {
+	w.steps[id] = step
+	w.selector.Count(id)
+}
+
+// Follow makes sure that changes of a step's object reach OnChange.
+func (w *Watches) Follow(step int) {
+	key := w.keyOf(step)
+	if w.keys[step] != key {
+		w.Unfollow(step)
+		w.keys[step] = key
+		one := w.open[key]
+		if one == nil {
+			one = &watch{end: func() {}}
+			w.open[key] = one
+			if !w.selector.Forbidden[key] {
+				kind, _, _ := w.run.Object(step)
+				one.end = w.loop.StartWatch(w.cluster, key, kind, w.handle)
+			}
+		}
+		one.followers = append(one.followers, step)
+	}
+	if w.selector.Forbidden[key] && !w.polled[step] {
+		w.poll(step)
+	}
+}
+
+// Unfollow removes a step from its watch, and ends the watch with its last step: the kind may be
+// deleted next.
+func (w *Watches) Unfollow(step int) {
+	key := w.keys[step]
+	delete(w.keys, step)
+	if one := w.open[key]; one != nil {
+		one.followers = slices.DeleteFunc(one.followers, func(i int) bool { return i == step })
+		if len(one.followers) == 0 {
+			one.end()
+			delete(w.open, key)
+		}
+	}
+}
+
+// keyOf returns the watch that reports a step's object.
+func (w *Watches) keyOf(step int) WatchKey {
+	kind, id, unlabelled := w.run.Object(step)
+	return w.selector.Of(kind, id, unlabelled)
+}
+
+// IsPolled reports whether a step's object is read again and again, as it may not be watched.
+func (w *Watches) IsPolled(step int) bool { return w.polled[step] }
+
+// handle handles what a watch reports.
+func (w *Watches) handle(c KeyedWatchEvent) {
+	change := Seen
+	switch {
+	case c.Deleted && c.Set != "":
+		change = Left
+	case c.Deleted:
+		change = Deleted
+	}
+	listed := make(map[string]bool, len(c.Objects))
+	for _, obj := range c.Objects {
+		listed[string(obj.GetUID())] = true
+		if step, ok := w.steps[kube.Meta(obj).ID]; ok {
+			w.run.OnChange(step, obj, change)
+		}
+	}
+	if c.Forbidden != nil {
+		w.selector.Forbidden[c.WatchKey] = true
+	}
+	if one := w.open[c.WatchKey]; one != nil && (c.Listed || c.Forbidden != nil) {
+		for _, step := range slices.Clone(one.followers) {
+			w.recheck(step, c, listed)
+		}
+	}
+}
+
+// recheck handles a list, or the refusal of a watch, for one of its steps. An object that a list
+// did not contain was deleted while no watch was open, or the list is older than it is.
+func (w *Watches) recheck(step int, c KeyedWatchEvent, listed map[string]bool) {
+	switch {
+	case w.keys[step] != c.WatchKey, !w.run.IsAwaited(step):
+	case c.Forbidden != nil:
+		w.Follow(step)
+	case !listed[w.run.UID(step)]:
+		w.run.Read(step)
+	}
+}
+
+// poll reads a step's object every loop.PollEvery, as long as it is awaited.
+func (w *Watches) poll(step int) {
+	if w.polled[step] = w.run.IsAwaited(step); w.polled[step] {
+		w.run.Read(step)
+		w.loop.After(PollEvery, func() { w.poll(step) })
+	}
+}

@@ -1,0 +1,279 @@
+// Package snapshot reads the live objects of a stream, with one LIST for each kind and
+// namespace, and proves which of them a PATCH would not change.
+//
+//	reader := snapshot.Reader{Cluster: cluster, Owner: owner, Bodies: bodies, Health: assessor, Workers: 32, Manifests: manifests}
+//	objects := reader.Read(ctx, 0)
+//	if objects[0].Live != nil && reader.IsUnchanged(0, objects[0]) { // need not be sent
+//
+// The lists have no label selector, although watches select by the set's label: objects to
+// adopt, of other sets, or without their label must be found as well. Without a label, a list
+// of all namespaces would contain everything in the cluster.
+package request
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/internal/activity"
+	"github.com/ordapply/ordapply/internal/kube/fault"
+	"github.com/ordapply/ordapply/internal/live/write"
+	"github.com/ordapply/ordapply/internal/plan/mutation"
+
+	"github.com/ordapply/ordapply/kube"
+)
+
+// Cluster is what a snapshot reads; kube.Cluster is one.
+type Lister interface {
+	kube.Discovery
+	Get(ctx context.Context, kind kube.Kind, namespace, name string) (*unstructured.Unstructured, error)
+	List(ctx context.Context, kind kube.Kind, namespace string, query kube.Query) ([]*unstructured.Unstructured, error)
+}
+
+// Reader reads the live objects of manifests. It is not changed by that, and may be used
+// by several goroutines.
+type Reader struct {
+	Cluster   Lister
+	Owner     write.Owner
+	Bodies    write.Stream
+	Health    *health.Assessor
+	Workers   int // bounds the concurrent requests of Read
+	Manifests []*unstructured.Unstructured
+}
+
+// Object is what was read of one manifest's object. The zero value was not read.
+type LiveObject struct {
+	Live     *unstructured.Unstructured // nil when it does not exist or is not known
+	Known    bool                       // it is known whether it exists
+	Metadata bool                       // only its metadata was read
+	Err      error                      // why it could not be read
+	Epoch    int                        // when it was read, as the caller counts, from 1; 0: not read
+
+	same bool // it was proven unchanged when it was read
+}
+
+// Timeout bounds the reading of the whole snapshot. An API server that is too
+// slow for it may still answer a PATCH.
+const ReadTimeout = 30 * time.Second
+
+// Read reads the live objects whose kinds are served, by position of their manifests,
+// within a limit if that is positive. Objects that it may not or cannot read are not known:
+// they are sent.
+func (r Reader) Read(ctx context.Context, limit time.Duration) []LiveObject {
+	if limit <= 0 || limit > ReadTimeout {
+		limit = ReadTimeout
+	}
+	ctx, cancel := context.WithTimeout(activity.For(ctx, "to find existing objects"), limit)
+	defer cancel()
+	all := make([]int, len(r.Manifests))
+	for i := range all {
+		all[i] = i
+	}
+	objects := make([]LiveObject, len(r.Manifests))
+	lists := r.Lists(all)
+	activity.Each(len(lists), r.Workers, func(n int) {
+		seen := r.readForComparison(ctx, lists[n])
+		for _, i := range lists[n].Members { // no other list has them
+			objects[i] = r.Object(lists[n], seen, i, 1)
+		}
+	})
+	return objects
+}
+
+// List is one LIST: the objects of a kind in a namespace.
+type LiveList struct {
+	gvk       schema.GroupVersionKind
+	namespace string
+	kind      kube.Kind
+	Members   []int // positions of manifests
+	metadata  bool  // only metadata is needed
+}
+
+// Lists groups manifests by kind and namespace.
+func (r Reader) Lists(manifests []int) []*LiveList {
+	type key struct {
+		gvk       schema.GroupVersionKind
+		namespace string
+	}
+	byKey := map[key]*LiveList{}
+	var lists []*LiveList
+	for _, i := range manifests {
+		obj := r.Manifests[i]
+		gvk := obj.GroupVersionKind()
+		kind, served := kube.KindsOf(r.Cluster)(gvk)
+		if !served || kind.Namespaced && obj.GetNamespace() == "" {
+			continue
+		}
+		k := key{gvk, obj.GetNamespace()}
+		l := byKey[k]
+		if l == nil {
+			l = &LiveList{gvk: gvk, namespace: obj.GetNamespace(), kind: kind, metadata: true}
+			byKey[k] = l
+			lists = append(lists, l)
+		}
+		l.Members = append(l.Members, i)
+		l.metadata = l.metadata && r.isReadyWhenCreated(obj)
+	}
+	return lists
+}
+
+// isReadyWhenCreated reports whether an object is ready when it exists, or, for a
+// CustomResourceDefinition, when its kinds are served.
+func (r Reader) isReadyWhenCreated(obj *unstructured.Unstructured) bool {
+	return r.Health.Assess(obj).Rule == health.Exists || len(kube.DefinedKinds(obj)) > 0
+}
+
+// Object returns what was read of one manifest's object in an epoch.
+func (r Reader) Object(l *LiveList, seen Result, i, epoch int) LiveObject {
+	name := r.Manifests[i].GetName()
+	if err := seen.failed[name]; err != nil {
+		return LiveObject{Err: err, Epoch: epoch}
+	}
+	return LiveObject{Live: seen.objects[name], Known: true, Metadata: l.metadata && !seen.each, Epoch: epoch, same: seen.same[name]}
+}
+
+// MembershipError returns an error when the object of a manifest may not become a member
+// of the run's apply set; nil when it may, or is left as it is. named describes the set
+// that owns it.
+func (r Reader) MembershipError(i int, o LiveObject, named func(set, namespace string) string) error {
+	switch {
+	case o.Live == nil:
+		return r.UnreadError(i, o.Err)
+	case r.LeftBecause(i, o.Live) != "":
+		return nil
+	}
+	return r.Owner.MembershipError(o.Live, named)
+}
+
+// IsUnchanged reports whether an apply would leave an object as it was read: it is
+// proven unchanged since its manifest was last applied, or a policy forbids changes.
+func (r Reader) IsUnchanged(i int, o LiveObject) bool {
+	return o.Live != nil && (r.LeftBecause(i, o.Live) != "" || o.same || r.compare(i, o.Live) == applyset.Same)
+}
+
+// TakesOver reports whether a run takes over fields that other managers own on a live object.
+func (r Reader) TakesOver(i int, live *unstructured.Unstructured) bool {
+	return r.Owner.HasPreviousManagerFields(live, r.Bodies.LeftToOthers(r.Manifests[i]))
+}
+
+// compare compares a manifest with its live object.
+func (r Reader) compare(i int, live *unstructured.Unstructured) applyset.Proof {
+	wanted, err := r.Bodies.BodyFor(r.Manifests[i], live, r.Owner)
+	if err != nil || r.TakesOver(i, live) {
+		return applyset.Differs
+	}
+	return applyset.Prove(wanted, live, r.Owner.Manager)
+}
+
+// readForComparison reads the live objects of a list. Where readiness needs only
+// metadata, it reads that first, and the whole objects only when metadata
+// cannot prove that all of them are unchanged.
+func (r Reader) readForComparison(ctx context.Context, l *LiveList) Result {
+	seen := r.ReadList(ctx, l)
+	if !l.metadata || !r.needsWholeObjects(l, seen) {
+		return seen
+	}
+	l.metadata = false
+	whole := r.ReadList(ctx, l)
+	if len(whole.failed) > 0 {
+		l.metadata = true
+		return seen // what is not proven unchanged is sent
+	}
+	return whole
+}
+
+// needsWholeObjects reports whether some object can only be proven unchanged by its
+// body. It remembers those that need none.
+func (r Reader) needsWholeObjects(l *LiveList, seen Result) bool {
+	return slices.ContainsFunc(l.Members, func(i int) bool {
+		name := r.Manifests[i].GetName()
+		live := seen.objects[name]
+		if live == nil {
+			return false
+		}
+		if mutation.Has(r.Manifests[i].GetAnnotations()) || mutation.Has(live.GetAnnotations()) {
+			return true // it is compared when it has its values; those that it had may be secret
+		}
+		proof := r.compare(i, live)
+		seen.same[name] = proof == applyset.Same
+		return proof == applyset.NeedsBody
+	})
+}
+
+// Result holds the objects of a list by name. An object that is in
+// neither map does not exist.
+type Result struct {
+	objects map[string]*unstructured.Unstructured
+	failed  map[string]error // why an object could not be read
+	same    map[string]bool  // what was proven unchanged
+	each    bool             // each was read with a GET of its own, whole
+}
+
+// ReadList sends one LIST, with a field selector where it is for a single object.
+// Where that fails and the resources become members of an apply set, it sends
+// a GET for each object: its owner must be known before it is written.
+func (r Reader) ReadList(ctx context.Context, l *LiveList) Result {
+	query := kube.Query{Metadata: l.metadata}
+	if len(l.Members) == 1 {
+		query.Fields = "metadata.name=" + r.Manifests[l.Members[0]].GetName()
+	}
+	seen := Result{objects: map[string]*unstructured.Unstructured{}, failed: map[string]error{}, same: map[string]bool{}}
+	objects, err := r.Cluster.List(ctx, l.kind, l.namespace, query)
+	switch {
+	case err == nil:
+		for _, obj := range objects {
+			obj.SetGroupVersionKind(l.gvk)
+			seen.objects[obj.GetName()] = obj
+		}
+	case r.Owner.MustKnowOwner():
+		r.readEach(ctx, l, &seen)
+	default:
+		for _, i := range l.Members {
+			seen.failed[r.Manifests[i].GetName()] = err
+		}
+	}
+	return seen
+}
+
+// readsAtATime bounds the concurrent GETs of one list.
+const readsAtATime = 8
+
+func (r Reader) readEach(ctx context.Context, l *LiveList, seen *Result) {
+	seen.each = true
+	var mu sync.Mutex
+	activity.Each(len(l.Members), readsAtATime, func(n int) {
+		name := r.Manifests[l.Members[n]].GetName()
+		live, err := r.Cluster.Get(ctx, l.kind, l.namespace, name)
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case fault.IsMissing(err):
+		case err != nil:
+			seen.failed[name] = err
+		default:
+			seen.objects[name] = live
+		}
+	})
+}
+
+// MembershipErrors returns which of the objects of a list that was read may not become
+// members, with the reason, by name.
+func (r Reader) MembershipErrors(ctx context.Context, l *LiveList, seen Result) map[string]error {
+	named := write.NameSets(ctx, r.Cluster)
+	refused := map[string]error{}
+	for _, i := range l.Members {
+		name := r.Manifests[i].GetName()
+		if live := seen.objects[name]; live != nil {
+			if err := r.MembershipError(i, LiveObject{Live: live}, named); err != nil {
+				refused[name] = err
+			}
+		}
+	}
+	return refused
+}

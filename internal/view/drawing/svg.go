@@ -1,0 +1,166 @@
+// Package svg draws a plan: columns from left to right, one or more for each
+// wave, with boxes, and arrows that never point back. What is too wide for a page
+// continues below, as lines of text do.
+//
+//	err := svg.Write(w, drawing.Draw(plan))
+//
+// It does not need Graphviz, because a plan already has layers: what remains is
+// to order the boxes of each column so that few arrows cross.
+package drawing
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// Sizes, in pixels.
+const (
+	fontSize   = 11
+	lineHeight = 14
+	padding    = 7
+	gap        = 8  // between boxes in a column
+	columnGap  = 58 // between columns, for arrows
+	waveGap    = 22 // additionally, between waves
+	margin     = 14
+	titleSpace = 44 // above the boxes, for titles
+	titleSize  = 13
+)
+
+const legend = ". Arrows point to dependents. Black: declared. Grey: inferred. Dashed: waits only until applied."
+
+// Write draws the picture as one SVG document. The error is that of w.
+func WriteSVG(w io.Writer, d *Drawing) error {
+	l := newLayout(d)
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" font-family="Helvetica, Arial, sans-serif" font-size="%d">`+"\n", l.width, l.height, l.width, l.height, fontSize)
+	b.WriteString(`<rect width="100%" height="100%" fill="white"/>` + "\n" + heads)
+	fmt.Fprintf(&b, `<text x="%d" y="%d" font-size="%d">%s<tspan fill="#5b6575">%s</tspan></text>`+"\n", margin, margin+6, titleSize, escape(d.Title), legend)
+	l.writeWaves(&b)
+	l.writeArrows(&b)
+	for i := range d.Boxes {
+		l.writeBox(&b, i)
+	}
+	b.WriteString("</svg>\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// newLayout computes the positions of everything.
+func newLayout(d *Drawing) *layout {
+	l := &layout{drawing: d, nodes: make([]node, len(d.Boxes)), passages: make([][]int, len(d.Arrows))}
+	for i, box := range d.Boxes {
+		widest := 0.0
+		text := box.Lines()
+		for at, line := range text {
+			widest = max(widest, textWidth(line, fontSize, at == 0))
+		}
+		l.nodes[i].width = widest + 2*padding
+		l.nodes[i].height = float64(len(text))*lineHeight + 2*padding - 3
+	}
+	l.findParts()
+	l.assignColumns()
+	l.addPassages()
+	l.stack()
+	l.untangle()
+	l.align()
+	l.place()
+	return l
+}
+
+const heads = `<defs>
+<marker id="grey" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" fill="#8a94a6"/></marker>
+<marker id="black" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" fill="#1d2430"/></marker>
+</defs>
+`
+
+func (l *layout) writeWaves(b *strings.Builder) {
+	for _, a := range l.areas {
+		of := l.bands[a.band]
+		y := of.shift + titleSpace - 18
+		fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="6" fill="#f4f6f9" stroke="#d5dae3"/>`+"\n", a.left, y, a.right-a.left, of.bottom-y)
+		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" font-weight="bold">%s</text>`+"\n", a.left+padding, y+14, escape(l.areaTitle(a)))
+	}
+}
+
+func (l *layout) writeBox(b *strings.Builder, i int) {
+	n := &l.nodes[i]
+	box := l.drawing.Boxes[i]
+	if box.End {
+		fmt.Fprintf(b, `<g><title>the end of %s</title><rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="%.1f" fill="#e3e7ee" stroke="#8a94a6"/>`, escape(box.Kind), n.x, n.y, n.width, n.height, n.height/2)
+		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" font-weight="bold">%s</text></g>`+"\n", n.x+padding, n.y+padding+fontSize-1, escape(box.Kind))
+		return
+	}
+	fmt.Fprintf(b, `<g><title>%s</title><rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="4" fill="white" stroke="#8a94a6"/>`, escape(box.Kind+"\n"+strings.Join(box.Names, "\n")), n.x, n.y, n.width, n.height)
+	for at, line := range box.Lines() {
+		weight := ""
+		if at == 0 {
+			weight = ` font-weight="bold"`
+		}
+		fmt.Fprintf(b, `<text x="%.1f" y="%.1f"%s>%s</text>`, n.x+padding, n.y+padding+float64(at)*lineHeight+fontSize-1, weight, escape(line))
+	}
+	b.WriteString("</g>\n")
+}
+
+// writeArrows draws each arrow from the right side of a box, through its
+// passages, to the left side of another.
+func (l *layout) writeArrows(b *strings.Builder) {
+	for a, arrow := range l.drawing.Arrows {
+		colour, head := "#8a94a6", "grey"
+		if arrow.Hard {
+			colour, head = "#1d2430", "black"
+		}
+		dash := ""
+		if arrow.Gate == ordering.Applied {
+			dash = ` stroke-dasharray="4 3"`
+		}
+		fmt.Fprintf(b, `<path d="%s" fill="none" stroke="%s"%s marker-end="url(#%s)"><title>%s</title></path>`+"\n", l.path(a), colour, dash, head, escape(arrow.Why))
+	}
+}
+
+// path returns an arrow's line: horizontal within columns, curved between them, and
+// around from one band to the next.
+func (l *layout) path(a int) string {
+	arrow := l.drawing.Arrows[a]
+	from := &l.nodes[arrow.From]
+	x, y := from.x+from.width, from.middle()
+	var d strings.Builder
+	fmt.Fprintf(&d, "M%.1f %.1f", x, y)
+	line := func(toX float64) {
+		if toX > x {
+			fmt.Fprintf(&d, "H%.1f", toX)
+			x = toX
+		}
+	}
+	at := from.column
+	next := func(to int, toX, toY float64) {
+		if in := l.columns[at].band; in != l.columns[to].band {
+			around, left := l.around(in, arrow.From, toY)
+			d.WriteString(around)
+			x, y = left, toY
+			line(toX)
+		}
+		at = to
+		if x == toX {
+			return
+		}
+		half := (x + toX) / 2
+		fmt.Fprintf(&d, "C%.1f %.1f %.1f %.1f %.1f %.1f", half, y, half, toY, toX, toY)
+		x, y = toX, toY
+	}
+	line(l.columns[from.column].right)
+	for _, p := range l.passages[a] {
+		passage := &l.nodes[p]
+		next(passage.column, l.columns[passage.column].left, passage.middle())
+		line(l.columns[passage.column].right)
+	}
+	to := &l.nodes[arrow.To]
+	next(to.column, to.x, to.middle())
+	return d.String()
+}
+
+func escape(text string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;").Replace(text)
+}

@@ -1,0 +1,274 @@
+// Package history stores the revisions of an apply set in Secrets of the cluster.
+//
+//	h := history.History{Cluster: cluster, Parent: applyset.Parent{ID: secret}}
+//	n, err := h.Begin(ctx, revision)   // before the first write of its run
+//	err = h.End(ctx, n, history.Outcome{Status: history.Deployed, Times: times})
+//	last, err := h.Last(ctx, history.Deployed)
+//
+// The types that are encoded are this package's own (stored*.go), not
+// those of package ordering: a stored revision must stay readable.
+package history
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/apply/track"
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// DefaultLimit is the number of revisions that are kept by default.
+const DefaultLimit = 10
+
+// Cluster is the set of API server calls that storing revisions needs.
+type Cluster interface {
+	Get(ctx context.Context, kind kube.Kind, namespace, name string) (*unstructured.Unstructured, error)
+	List(ctx context.Context, kind kube.Kind, namespace string, query kube.Query) ([]*unstructured.Unstructured, error)
+	// Create creates an object; AlreadyExists when there is one of its name.
+	Create(context.Context, kube.Kind, *unstructured.Unstructured) (*unstructured.Unstructured, error)
+	Apply(context.Context, kube.Kind, *unstructured.Unstructured, kube.PatchOptions) (*unstructured.Unstructured, error)
+	Delete(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, options kube.DeleteOptions) error
+}
+
+// History is the revisions of an apply set. They are stored in Secrets in the
+// namespace of its parent, which are not members of the set. Writers must hold
+// the set's lock. Errors wrap those of the API server and name the set.
+type History struct {
+	Cluster Cluster         // required
+	Parent  applyset.Parent // required
+	// Namespace is where it is stored; default the parent's.
+	Namespace string
+	// Limit is the number of revisions to keep, default DefaultLimit. The one
+	// that was deployed last is kept in any case.
+	Limit int
+
+	// Keep says which values of Secrets are kept, default KeepInNamespace.
+	Keep Keep
+	// OnNote is called with remarks for people; optional.
+	OnNote func(string)
+
+	// Vouchers are those of the parent as it was read; nil where it has none.
+	Vouchers Vouchers
+	// Vouch writes the vouchers of the next revision, and its number, to the parent, before
+	// the revision is stored; required to store one.
+	Vouch func(ctx context.Context, number int, next Vouchers) error
+	// Remember makes the parent list members that no revision will contain, before the last
+	// revision that contains them is deleted; required to delete one.
+	Remember func(ctx context.Context, members []object.ID) error
+	// User returns the account that stores a revision, "" if it is unknown. It is called
+	// only when one is stored; optional.
+	User func(context.Context) string
+}
+
+// Begin stores a revision as pending, before the first write of its run, and
+// returns its number. When the newest revision has the same content, and the parent vouches
+// for it, Begin returns that one and writes nothing. It removes what killed runs left
+// behind.
+func (h History) Begin(ctx context.Context, r Revision) (int, error) {
+	stored, err := h.ReadIndex(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return h.BeginAfter(ctx, stored, r)
+}
+
+// BeginAfter is Begin on a history whose index was read under the same lock.
+func (h History) BeginAfter(ctx context.Context, stored Index, r Revision) (int, error) {
+	resources, err := r.storeResources()
+	if err != nil {
+		return 0, h.wrapError("encode a revision", err)
+	}
+	digest, err := r.digest(resources)
+	if err != nil {
+		return 0, h.wrapError("encode a revision", err)
+	}
+	if newest := stored.Newest(); newest != nil && h.Vouchers != nil && newest.isOf(r, digest) {
+		return newest.Number, h.planAgain(ctx, newest, r.Record)
+	}
+	if err := h.cleanUp(ctx, stored); err != nil {
+		return 0, err
+	}
+	for range numbersTried {
+		n := stored.next()
+		switch err = h.store(ctx, &stored, n, r, digest); {
+		case err == nil:
+			return n, nil
+		case !apierrors.IsAlreadyExists(err):
+			return 0, err
+		}
+		stored.numbers[n] = true // a Secret that is no revision has its name
+	}
+	return 0, err
+}
+
+// numbersTried bounds the numbers that a new revision tries.
+const numbersTried = 20
+
+// store vouches for a revision and stores it under a number.
+func (h History) store(ctx context.Context, stored *Index, n int, r Revision, digest string) error {
+	data, namespaces, err := h.encode(r)
+	if err != nil {
+		return h.wrapError("encode a revision", err)
+	}
+	about := r.summary(digest)
+	about.Values = namespaces
+	if h.User != nil {
+		about.Origin = about.by(h.User(ctx))
+	}
+	about.Origin = about.bounded()
+	about.Parent = n
+	if err := h.Vouch(ctx, n, h.Vouchers.with(stored.entries, n, dataDigest(data))); err != nil {
+		return err
+	}
+	secrets, err := pack(h.Parent.ID, h.namespace(), n, about, r.Record, data)
+	if err != nil {
+		return h.wrapError("encode a revision", err)
+	}
+	for _, secret := range secrets {
+		if err := h.create(ctx, stored, secret); err != nil {
+			return h.wrapError(fmt.Sprintf("write revision %d", n), err)
+		}
+	}
+	return nil
+}
+
+// isOf reports whether the revision has this content on this cluster; an
+// unknown cluster ID matches any, so that a user who may not read it creates
+// no new revision. For a revision that was not deployed, both must be the
+// same rollback or none.
+func (e Entry) isOf(r Revision, digest string) bool {
+	if e.Status != Deployed && e.Rollback != r.Rollback || e.Record().HandedOver != "" {
+		return false
+	}
+	return e.digest == digest && (e.cluster == r.Cluster || e.cluster == "" || r.Cluster == "")
+}
+
+// summary returns what a listing contains of the revision.
+func (r *Revision) summary(digest string) revisionSummary {
+	layers := map[string]bool{}
+	for _, step := range r.Plan.Steps {
+		if step.Layer != "" && step.Why.Rule != ordering.RulePrerequisite { // prerequisites go before all layers
+			layers[step.Layer] = true
+		}
+	}
+	return revisionSummary{Digest: digest, Cluster: r.Cluster, Resources: len(r.Plan.Steps), Layers: len(layers), Waves: len(r.Plan.Waves), Rollback: r.Rollback, Hooks: len(r.Hooks), Origin: r.Origin}
+}
+
+// planAgain records what another run of a stored revision is going to do, before its first
+// write: only what it adopts. All other members that are not recorded as adopted were
+// created by runs of the set.
+func (h History) planAgain(ctx context.Context, e *Entry, planned Record) error {
+	before := e.Record()
+	next := before.WithAdopted(planned.Adopted)
+	if e.Status != Deployed {
+		next.Operation = cmp.Or(planned.Operation, next.Operation)
+	}
+	if len(next.Adopted) == len(before.Adopted) && next.Operation == before.Operation {
+		return nil
+	}
+	e.setRecord(next)
+	return h.mark(ctx, e, e.Status)
+}
+
+// Outcome is how the run of a revision ended.
+type Outcome struct {
+	Status Status         // Deployed or Failed
+	Times  track.RunTimes // how long it took
+	Record Record         // what it did
+	Began  Index          // as its run began: a record that is the same since is not decoded again
+	Stream Revision       // what it applied: its resources and hooks
+}
+
+// End records how the run of a revision ended, and what it did. A deployed revision
+// stays deployed, with its times, even when a later run of the same content fails; the
+// record then says that it failed. Earlier deployed
+// revisions become superseded, and revisions over the limit are deleted.
+func (h History) End(ctx context.Context, n int, outcome Outcome) error {
+	stored, err := h.ReadIndex(ctx)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(stored.entries, func(e Entry) bool { return e.Number == n })
+	if at < 0 {
+		return h.wrapError(fmt.Sprintf("mark revision %d as %s", n, outcome.Status), errGone)
+	}
+	stored.reuseRecords(outcome.Began)
+	e := &stored.entries[at]
+	status := outcome.Status
+	if e.Status == Deployed {
+		status = Deployed
+	}
+	if e.Status != status {
+		e.RunTimes = outcome.Times
+	}
+	if e.Status != Deployed && (status == Deployed || e.Rollback > 0) { // a rollback goes on even where its target is trimmed
+		_, values := h.separate(outcome.Stream)
+		h.keepValues(ctx, n, values, stored)
+	}
+	outcome.Record.Pruned = outcome.Record.Pruned && at > 0 // it speaks of what older revisions contain
+	if next := e.afterRun(outcome.Record); e.Status != status || !equality.Semantic.DeepEqual(next, e.Record()) {
+		e.setRecord(next)
+		if err := h.mark(ctx, e, status); err != nil {
+			return err
+		}
+	}
+	if stored.entries[at].Status == Deployed {
+		for i := range stored.entries[:at] {
+			if e := &stored.entries[i]; e.Status == Deployed {
+				if err := h.mark(ctx, e, Superseded); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return h.trim(ctx, stored)
+}
+
+// View returns the view of the revisions that are deployed or pending. It
+// changes whenever a revision is stored or changes its status.
+func (h History) View() kube.View {
+	labels := fmt.Sprintf("%s=%s,%s in (%s,%s)", setLabel, h.Parent.SetID(), StatusLabel, Pending, Deployed)
+	return kube.View{Kind: kube.CoreKind("secrets"), Namespace: h.namespace(), Query: kube.Query{Labels: labels}}
+}
+
+// IsRecord reports whether an object stores a part of this history.
+func (h History) IsRecord(found *unstructured.Unstructured) bool {
+	switch gvk := found.GroupVersionKind(); {
+	case gvk.Group != "" || gvk.Kind != "Secret":
+		return false
+	case found.GetLabels()[setLabel] == h.Parent.SetID():
+		return found.GetNamespace() == h.namespace() && h.isNamed(found)
+	}
+	return h.isValues(found) && found.GetName() == ValuesName(h.Parent.ID)
+}
+
+// mark changes the status of a revision.
+func (h History) mark(ctx context.Context, e *Entry, status Status) error {
+	options := kube.PatchOptions{Manager: "ordapply", Force: true}
+	patch, err := e.statusPatch(status)
+	if err == nil {
+		_, err = h.Cluster.Apply(ctx, kube.CoreKind("secrets"), patch, options)
+	}
+	if err != nil {
+		return h.wrapError(fmt.Sprintf("mark revision %d as %s", e.Number, status), err)
+	}
+	e.Status = status
+	return nil
+}
+
+func (h History) wrapError(doing string, err error) error {
+	return fmt.Errorf("%s of %s: %w", doing, h.set(), err)
+}
+
+func (h History) set() string { return "apply set " + h.namespace() + "/" + h.Parent.ID.Name }
+
+func (h History) namespace() string { return cmp.Or(h.Namespace, h.Parent.ID.Namespace) }

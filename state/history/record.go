@@ -1,0 +1,373 @@
+package history
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ordapply/ordapply/internal/author/hook"
+	"github.com/ordapply/ordapply/internal/limits"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/object"
+)
+
+// Record is what the run of a revision did: what undoes the run undoes this and nothing
+// else. It is stored with the revision before the first write of the run, with what the
+// run is going to create and to adopt, and again at the end, with what it did. Revisions of
+// older versions have none.
+type Record struct {
+	// Operation is what the run was; "" is unknown.
+	Operation hook.Operation `json:"operation,omitempty"`
+	// Created are the objects that did not exist before, and that the run created.
+	Created []Created `json:"created,omitempty"`
+	// Adopted are the objects that existed before, and that the run made members of the set.
+	Adopted []Adopted `json:"adopted,omitempty"`
+	// Recreated are the objects that the run deleted to create them again, or may have
+	// while it runs.
+	Recreated []object.ID `json:"recreated,omitempty"`
+	// Hooks are the hooks that ran, in their order.
+	Hooks []HookOutcome `json:"hooks,omitempty"`
+	// Failure are the first lines of the errors of the run; "" when there were none, and
+	// when it was killed.
+	Failure string `json:"failure,omitempty"`
+	// HandedOver is the tool that manages the set since this revision, or did: no earlier
+	// revision says what the set is now.
+	HandedOver string `json:"handedOver,omitempty"`
+	// Pruned is set once a run of the revision has pruned all members that it does not contain.
+	Pruned bool `json:"pruned,omitempty"`
+	// Deletion is set once the hooks before the deletion of the set have begun to run.
+	Deletion bool `json:"deletion,omitempty"`
+	// Incomplete is set when Created, Hooks or Recreated are too long to be stored.
+	Incomplete bool `json:"incomplete,omitempty"`
+	// AdoptedMore is set when Adopted is too long to be stored: every member counts as
+	// adopted.
+	AdoptedMore bool `json:"adoptedMore,omitempty"`
+}
+
+// Created is an object that a run created.
+type Created struct {
+	object.ID
+	UID types.UID `json:"uid,omitempty"` // "" before the API server has answered
+}
+
+// Adopted is an object that a run made a member of the set.
+type Adopted struct {
+	object.ID
+	UID types.UID `json:"uid,omitempty"` // "" when it could not be read
+	// Set is the id of the set that it was a member of; "" for none.
+	Set string `json:"set,omitempty"`
+	// Managers are the field managers that made it a member of that set; of an object of no
+	// set, all that had written it.
+	Managers []string `json:"managers,omitempty"`
+	// Carried is set when the run of an earlier revision adopted it and did not become
+	// ready: it is no resource of this revision.
+	Carried bool `json:"carried,omitempty"`
+}
+
+// HookOutcome is a hook that ran.
+type HookOutcome struct {
+	Event hook.Event `json:"event"`
+	object.ID
+	Outcome string `json:"outcome"` // its final state, as events name it
+}
+
+// recordAnnotation is on a head, and is the Record as JSON, compressed where it is long.
+// Older versions ignore it.
+const recordAnnotation = "ordapply.dev/record"
+
+const (
+	maxPlainRecord = 4 << 10   // bytes of a record that is stored as it is
+	maxRecord      = 160 << 10 // bytes of the annotation; all annotations together may have 256 KiB
+	gzipPrefix     = "gzip:"
+)
+
+// text returns the record as it is stored; "" for an empty one. What is too long loses
+// first the uids of what was created, then the lists that nothing is deleted by.
+func (r Record) text() string {
+	if r.isEmpty() {
+		return ""
+	}
+	shorten := []func(*Record){
+		func(*Record) {},
+		func(r *Record) {
+			r.Created = slices.Clone(r.Created)
+			for i := range r.Created {
+				r.Created[i].UID = ""
+			}
+		},
+		func(r *Record) { r.Created, r.Hooks, r.Incomplete = nil, nil, true },
+		func(r *Record) { r.Recreated, r.Adopted, r.AdoptedMore = nil, nil, true },
+	}
+	var text string
+	for _, step := range shorten {
+		step(&r)
+		var readable bool
+		if text, readable = r.encoded(); readable && len(text) <= maxRecord {
+			break
+		}
+	}
+	return text
+}
+
+// encoded returns the record as JSON, compressed if it is long, and whether it is read again.
+func (r Record) encoded() (encoded string, readable bool) {
+	text, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // it holds strings only
+	}
+	return PackText(text), len(text) <= maxPlainRecord || checkRecord(text) == nil
+}
+
+// PackText returns a text as it is kept in an annotation: compressed if it is long.
+func PackText(text []byte) string {
+	if len(text) <= maxPlainRecord {
+		return string(text)
+	}
+	var out bytes.Buffer
+	zipped := gzip.NewWriter(&out)
+	_, _ = zipped.Write(text) // a Buffer returns no error
+	_ = zipped.Close()
+	return gzipPrefix + base64.StdEncoding.EncodeToString(out.Bytes())
+}
+
+// UnpackText returns the text of an annotation that PackText returned; an error for another
+// one that is compressed, or larger than limits.RecordText or its values.
+func UnpackText(packed string) ([]byte, error) {
+	encoded, ok := strings.CutPrefix(packed, gzipPrefix)
+	if !ok {
+		return []byte(packed), nil
+	}
+	data, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		return nil, err
+	}
+	text, err := unzip(data, limits.RecordText)
+	if err == nil {
+		err = checkRecord(text)
+	}
+	return text, err
+}
+
+func (r Record) isEmpty() bool { return equality.Semantic.DeepEqual(r, Record{}) }
+
+// readRecord decodes an annotation. One that ordapply did not write is no record.
+func readRecord(text string) (r Record) {
+	plain, err := UnpackText(text)
+	if err != nil || json.Unmarshal(plain, &r) != nil {
+		return Record{}
+	}
+	return r
+}
+
+// storedRecord is the record of a listed revision. That of a large set takes long to decode,
+// so that is done once, when it is needed.
+type storedRecord struct {
+	text    string // as it is stored
+	decode  sync.Once
+	decoded Record
+}
+
+func (s *storedRecord) read() Record {
+	s.decode.Do(func() { s.decoded = readRecord(s.text) })
+	return s.decoded
+}
+
+// Record returns what the run of the revision did; zero for revisions of older versions.
+func (e Entry) Record() Record {
+	if e.record == nil {
+		return Record{}
+	}
+	return e.record.read()
+}
+
+// Described returns the entry with its operation and description.
+func (e Entry) Described() Entry {
+	e.Operation, e.Description = e.Record().Operation, e.describe()
+	return e
+}
+
+// describe says how the run of the revision ended.
+func (e Entry) describe() string {
+	r := e.Record()
+	name := map[hook.Operation]string{hook.Install: "Install", hook.Upgrade: "Upgrade", hook.Rollback: "Rollback"}[r.Operation]
+	if name == "" {
+		return ""
+	}
+	why := r.reason()
+	switch {
+	case e.Status == Pending:
+		name += " in progress, or its run was killed"
+	case e.Status == Failed && why == "":
+		name += " did not complete: its run was killed, or lost its lock"
+	case e.Status == Failed:
+		name += " failed: " + why
+	case why != "":
+		name += " complete; a later run failed: " + why
+	default:
+		name += " complete"
+	}
+	if r.HandedOver != "" {
+		name += "; then managed by " + r.HandedOver
+	}
+	if r.Deletion {
+		name += "; its deletion has begun"
+	}
+	return name
+}
+
+// reason returns the first line of the failure, and how many there are.
+func (r Record) reason() string {
+	first, rest, more := strings.Cut(r.Failure, "\n")
+	if more {
+		first += " (and " + plain.Count(strings.Count(rest, "\n")+1, "more error") + ")"
+	}
+	return first
+}
+
+// setRecord changes the record of an entry that is going to be written.
+func (e *Entry) setRecord(r Record) {
+	e.head = e.head.DeepCopy()
+	annotations := e.head.GetAnnotations()
+	next := &storedRecord{text: r.text()}
+	next.decode.Do(func() { next.decoded = r })
+	annotations[recordAnnotation] = next.text
+	e.head.SetAnnotations(annotations)
+	e.record = next
+}
+
+// afterRun returns the record of an entry after a run that did this. Another run of a
+// revision that is deployed changes only what undoing the revision needs, and the failure.
+func (e Entry) afterRun(did Record) Record {
+	before := e.Record()
+	if e.Status == Pending {
+		return did
+	}
+	next := before
+	next.Deletion = false
+	next.Adopted, next.AdoptedMore, next.Failure = did.Adopted, did.AdoptedMore || before.AdoptedMore, did.Failure
+	next.Recreated, next.Pruned = union(before.Recreated, did.Recreated), before.Pruned || did.Pruned
+	if e.Status == Deployed {
+		return next
+	}
+	next.Operation = cmp.Or(did.Operation, before.Operation)
+	next.Hooks, next.Created = did.Hooks, withCreated(before.Created, did.Created)
+	return next
+}
+
+// union returns the IDs of both lists, sorted.
+func union(a, b []object.ID) []object.ID {
+	all := slices.Concat(a, b)
+	slices.SortFunc(all, object.Compare)
+	return slices.Compact(all)
+}
+
+// withCreated returns what was created before, replaced by what was created since.
+func withCreated(before, since []Created) []Created {
+	again := map[object.ID]bool{}
+	for _, c := range since {
+		again[c.ID] = true
+	}
+	out := slices.DeleteFunc(slices.Clone(before), func(c Created) bool { return again[c.ID] })
+	out = append(out, since...)
+	slices.SortFunc(out, func(a, b Created) int { return object.Compare(a.ID, b.ID) })
+	return out
+}
+
+// WithAdopted returns the record with objects added to what was adopted. One that is there
+// stays as it is: a later run found what the first had made of it.
+func (r Record) WithAdopted(more []Adopted) Record {
+	has := map[object.ID]bool{}
+	for _, a := range r.Adopted {
+		has[a.ID] = true
+	}
+	r.Adopted = slices.Clip(r.Adopted)
+	for _, a := range more {
+		if !has[a.ID] {
+			r.Adopted = append(r.Adopted, a)
+		}
+	}
+	return r.Sorted()
+}
+
+// Sorted returns the record with sorted lists.
+func (r Record) Sorted() Record {
+	slices.SortFunc(r.Created, func(a, b Created) int { return object.Compare(a.ID, b.ID) })
+	slices.SortFunc(r.Adopted, func(a, b Adopted) int { return object.Compare(a.ID, b.ID) })
+	slices.SortFunc(r.Recreated, object.Compare)
+	return r
+}
+
+// Undeployed returns what runs of these revisions, oldest first, adopted and no run has
+// made ready since.
+func Undeployed(entries []Entry) Adoptions {
+	out, seen := Adoptions{ByID: map[object.ID]Adopted{}}, map[object.ID]bool{}
+	for _, e := range slices.Backward(entries) {
+		r := e.Record()
+		deployed := e.Status == Deployed || e.Status == Superseded
+		out.More = out.More || r.AdoptedMore && !deployed
+		for _, a := range r.Adopted {
+			if !seen[a.ID] && (a.Carried || !deployed) {
+				out.ByID[a.ID] = a
+			}
+			seen[a.ID] = true
+		}
+		for _, c := range r.Created {
+			seen[c.ID] = true
+		}
+	}
+	return out
+}
+
+// AdoptedSince returns what runs after a revision adopted.
+func AdoptedSince(entries []Entry, revision int) Adoptions {
+	out := Adoptions{ByID: map[object.ID]Adopted{}}
+	for _, e := range entries {
+		if e.Number <= revision {
+			continue
+		}
+		r := e.Record()
+		out.More = out.More || r.AdoptedMore
+		for _, c := range r.Created { // again, after it was deleted
+			delete(out.ByID, c.ID)
+		}
+		for _, a := range r.Adopted {
+			if _, known := out.ByID[a.ID]; !known { // the first run knows from whom
+				out.ByID[a.ID] = a
+			}
+		}
+	}
+	return out
+}
+
+// Adoptions are objects that were adopted.
+type Adoptions struct {
+	ByID map[object.ID]Adopted
+	More bool // others were too, and are not listed
+}
+
+// Of returns how an object was adopted; false if it was not.
+func (a Adoptions) Of(id object.ID) (Adopted, bool) {
+	if found, ok := a.ByID[id]; ok {
+		return found, true
+	}
+	return Adopted{ID: id}, a.More
+}
+
+// With returns the adoptions of both.
+func (a Adoptions) With(more Adoptions) Adoptions {
+	out := Adoptions{ByID: maps.Clone(more.ByID), More: a.More || more.More}
+	if out.ByID == nil {
+		out.ByID = map[object.ID]Adopted{}
+	}
+	maps.Copy(out.ByID, a.ByID)
+	return out
+}

@@ -1,0 +1,49 @@
+package history
+
+import (
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/apply/track"
+)
+
+// timesAnnotation is on a head, and is how long the run took that gave the revision its
+// status, in JSON. It is written together with the status. Revisions of older versions
+// have none, and older versions ignore it.
+const timesAnnotation = "ordapply.dev/times"
+
+// maxSeconds bounds what is read from the annotation, which may have been edited: a year.
+const maxSeconds = 365 * 24 * 60 * 60
+
+// maxTimes bounds the size of the annotation in bytes. The times of waves of a longer one
+// are left out.
+const maxTimes = 32 << 10
+
+// readTimes returns the times of a head; none if they are not what ordapply writes.
+func readTimes(head *unstructured.Unstructured) track.RunTimes {
+	var times track.RunTimes
+	err := json.Unmarshal([]byte(head.GetAnnotations()[timesAnnotation]), &times)
+	valid := err == nil && isTime(times.Seconds)
+	for _, w := range times.ByWave {
+		valid = valid && isTime(w.Seconds)
+	}
+	if !valid {
+		return track.RunTimes{}
+	}
+	return times
+}
+
+func isTime(seconds float64) bool { return seconds >= 0 && seconds <= maxSeconds }
+
+// timesText returns the annotation; "" for unknown times.
+func timesText(times track.RunTimes) (string, error) {
+	if times.Seconds == 0 && len(times.ByWave) == 0 {
+		return "", nil
+	}
+	text, err := json.Marshal(times)
+	if len(text) > maxTimes {
+		text, err = json.Marshal(track.RunTimes{Seconds: times.Seconds})
+	}
+	return string(text), err
+}

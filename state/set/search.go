@@ -1,0 +1,67 @@
+package set
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/kube"
+)
+
+// searchMembers finds the members of a set whose parent does not list their kinds:
+// among the given resources, or, if there are none, among all kinds that can
+// be listed. It sets the set's kinds and namespaces to what was found.
+func (s *Set) searchMembers(ctx context.Context, resources []string) error {
+	if err := kube.CheckDiscovery(ctx, s.cluster); err != nil {
+		return s.searchError(err)
+	}
+	s.Parent.Kinds = nil
+	for _, gvk := range s.cluster.StoredKinds() {
+		kind, _ := s.cluster.Kind(gvk)
+		if len(resources) == 0 || slices.Contains(resources, kind.Resource.GroupResource().String()) {
+			s.Parent.Kinds = append(s.Parent.Kinds, gvk.GroupKind())
+		}
+	}
+	s.Parent = s.Parent.WithMembers(nil) // sorts the kinds
+	members, err := s.Members(kube.Search(ctx))
+	if err == nil {
+		err = members.CheckListable("run this again")
+	}
+	if err != nil {
+		return s.searchError(err)
+	}
+	s.Parent.Kinds = []schema.GroupKind{}
+	s.Parent = s.Parent.WithMembers(slices.Collect(maps.Keys(members.Live))).WithMembers(members.PossibleMembers())
+	return nil
+}
+
+// FindLost looks for members of a set that has neither a parent nor a history, as after
+// its namespace was deleted: members that are cluster-scoped, or in another namespace,
+// live on. It sends one LIST by label for each kind, of metadata; what it finds becomes
+// the set's kinds and namespaces. For an account that may not list all kinds it does
+// nothing.
+func (s *Set) FindLost(ctx context.Context) {
+	everything := kube.Permission{Verb: "list", Resource: schema.GroupVersionResource{Group: "*", Version: "*", Resource: "*"}}
+	if all, err := s.cluster.Allowed(ctx, everything); err != nil || !all {
+		return
+	}
+	probe := *s
+	probe.missingGroupKinds, probe.Parent.Kinds = true, nil
+	for _, gvk := range s.cluster.StoredKinds() {
+		if gvk.Kind != "Event" && gvk.Kind != "Endpoints" { // Kubernetes makes these; listing Endpoints is deprecated
+			probe.Parent.Kinds = append(probe.Parent.Kinds, gvk.GroupKind())
+		}
+	}
+	found, _ := probe.Members(kube.Search(ctx))
+	if len(found.Live) > 0 {
+		s.damage, s.Parent = recordsLost, s.Parent.WithMembers(slices.Collect(maps.Keys(found.Live)))
+	}
+}
+
+func (s *Set) searchError(why error) error {
+	return fmt.Errorf("%s does not list the kinds of its members, and listing all kinds failed: run this with an account that may list all kinds, or set the annotation (kubectl annotate … %s=Deployment.apps,ConfigMap): %w", s.Parent.ID, applyset.GroupKindsAnnotation, why)
+}

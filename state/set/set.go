@@ -1,0 +1,152 @@
+// Package liveset is an apply set (KEP-3659) as it is on a cluster: it reads and writes
+// the parent, and finds the members. Package applyset makes the decisions.
+//
+//	set, err := liveset.Open(ctx, cluster, gvk, parent, false)
+//	err = set.Recover(ctx, records)   // if the parent was deleted or edited by hand
+//	err = set.Widen(ctx, ids)         // before the first write to any of them
+//	members, err := set.Members(ctx)
+//	err = set.Narrow(ctx, left, nil)  // after a prune
+package set
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/live/inventory"
+	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/state/history"
+)
+
+// Cluster is the set of API server calls that a set needs.
+type Cluster interface {
+	kube.Cluster
+	// StoredKinds lists the kinds whose objects may be listed and deleted,
+	// each in its newest version, sorted. It makes no request.
+	StoredKinds() []schema.GroupVersionKind
+	// Allowed reports whether the account has a permission; "*" stands for every
+	// resource.
+	Allowed(context.Context, kube.Permission) (bool, error)
+	// Release makes an object a member of another set, or of none for "": it
+	// changes the label, removes the fingerprint, replaces managedFields, and
+	// returns the object; a conflict when its resourceVersion has changed
+	// since it was read.
+	Release(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, owner string, entries []metav1.ManagedFieldsEntry, manager string) (*unstructured.Unstructured, error)
+	// SetManagedFields replaces the managedFields of an object; a conflict
+	// when its resourceVersion has changed since it was read.
+	SetManagedFields(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry, manager string) error
+}
+
+// KubectlTooling is the tooling annotation that kubectl requires on a parent
+// that it manages.
+const KubectlTooling = "kubectl/v1.36"
+
+// Set is an apply set (KEP-3659) that a run has opened. Its Parent is the one
+// on the cluster as it was last read or written.
+type Set struct {
+	Parent applyset.Parent // with what was added or recovered since
+
+	cluster Cluster
+	kind    kube.Kind // of the parent
+	version string    // of the parent's kind
+	live    liveParent
+	damage  damage
+	// otherTool is set for a set of another tool. Its members are those that
+	// the tool labelled; members of our own sets are those that the set's
+	// field managers labelled.
+	otherTool bool
+	// missingGroupKinds is set when the parent does not list the kinds of the members;
+	// search then finds them.
+	missingGroupKinds bool
+	// recordsNamespace is the namespace of the Lease and the history of a set with a
+	// cluster-scoped parent.
+	recordsNamespace string
+	released         string // what Delete kept, for people
+	revision         int    // the number for the next write of the parent; see numberAnnotation
+	vouchers         history.Vouchers
+	former           formerMembers
+	taken            []inventory.Inventory // see TakenFromAnnotation
+	historyIndex     *history.Index        // as Recover read it
+	// absentKinds are the kinds that were proven to have no objects when the members
+	// were listed last.
+	absentKinds map[schema.GroupKind]bool
+}
+
+// liveParent is the parent on the cluster, as it was last read or written.
+type liveParent struct {
+	exists  bool
+	version readVersion
+	digest  string // its digestAnnotation
+	number  int    // its numberAnnotation
+	former  string // its formerAnnotation
+	taken   string // its TakenFromAnnotation
+}
+
+// damage is what happened to a parent since ordapply wrote it; see Recover.
+type damage int
+
+const (
+	undamaged      damage = iota
+	parentDeleted         // by hand
+	parentEdited          // by something other than ordapply
+	parentOutdated        // it is older than the newest revision
+	recordsLost           // there is neither a parent nor a history, but members are left
+)
+
+// plainKind reports whether a parent's kind is also used for other things.
+func plainKind(id object.ID) bool { return id.Group == "" }
+
+func isOurs(tooling string) bool {
+	tool, _, _ := strings.Cut(applyset.Tooling, "/")
+	name, _, _ := strings.Cut(tooling, "/")
+	return name == tool
+}
+
+// Exists reports whether the set has a parent on the cluster.
+func (s *Set) Exists() bool { return s.live.exists }
+
+// Known reports whether the set has a parent on the cluster, or had one that
+// was deleted by hand.
+func (s *Set) Known() bool {
+	return s.live.exists || s.damage == parentDeleted || s.damage == recordsLost
+}
+
+// IsOtherTool reports whether the set is of another tool.
+func (s *Set) IsOtherTool() bool { return s.otherTool }
+
+// ManagedBy returns the other tool that manages the set; "" for none.
+func (s *Set) ManagedBy() string {
+	if !s.otherTool {
+		return ""
+	}
+	return cmp.Or(s.Parent.Tooling, "another tool")
+}
+
+// HistoryIndex returns the metadata of the set's history as Recover read it; nil if it
+// did not.
+func (s *Set) HistoryIndex() *history.Index { return s.historyIndex }
+
+// Vouchers returns what the parent says of the set's revisions, as it was last read or
+// written.
+func (s *Set) Vouchers() history.Vouchers { return s.vouchers }
+
+// SetRevision sets the number of the revision whose run writes the set from now on.
+func (s *Set) SetRevision(number int) { s.revision = number }
+
+// readVersion is the uid and the resourceVersion of an object that was read;
+// zero when it did not exist.
+type readVersion struct {
+	uid     types.UID
+	version string
+}
+
+func readVersionOf(live *unstructured.Unstructured) readVersion {
+	return readVersion{live.GetUID(), live.GetResourceVersion()}
+}

@@ -1,0 +1,99 @@
+// Command firsttry applies real streams, and the installs of programs whose Pods wait for
+// other objects, unmodified and shuffled, each to its own empty control plane, and prints
+// the results of the first try.
+//
+//	go run ./internal/test/firsttry                                  # all streams of the table in streams.go, and all programs
+//	go run ./internal/test/firsttry -shuffles 1 -kubectl=false flux  # one of them
+//	go run ./internal/test/firsttry unkind                           # the programs; unkind/dapr, or dapr, is one of them
+//
+// ORDAPPLY_CORPORA names the folder of the streams; the programs are those of
+// internal/test/unkind. Objects are left out of a stream only as streams.go says, with the
+// reason. Webhooks are kept, and real servers stand in for their Pods: see
+// internal/test/standin. The Pods of a program must all be ready in the end.
+//
+// GRACE is the time in which a run waited for nothing but objects that were then assumed to
+// be ready, because no status said so.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+
+	"github.com/ordapply/ordapply/test/corpora"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	klog.SetLogger(logr.Discard()) // client-go logs each watch and list that ends with a cluster
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is the whole command. It returns the exit code: 1 if a stream had an
+// unexpected result, 2 for an invalid command line.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	flags := flag.NewFlagSet("firsttry", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	shuffles := flags.Int("shuffles", 10, "how often each stream is shuffled, beside as it stands")
+	kubectl := flags.Bool("kubectl", true, "also apply each stream as it stands with kubectl: once, and until it succeeds")
+	if flags.Parse(args) != nil {
+		return 2
+	}
+	chosen, err := choose(flags.Args())
+	folder := ""
+	if slices.ContainsFunc(chosen, func(s stream) bool { return s.program == nil }) {
+		var missing error
+		folder, missing = corpora.Dir()
+		err = errors.Join(err, missing)
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "firsttry:", err)
+		return 2
+	}
+	dir, err := os.MkdirTemp("", "first-try-")
+	if err != nil {
+		fmt.Fprintln(stderr, "firsttry:", err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	trial := &trial{folder: folder, dir: dir, shuffles: *shuffles, kubectl: *kubectl, progress: stderr}
+	rows, err := trial.all(ctx, chosen)
+	printTable(stdout, rows)
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintln(stderr, "firsttry: interrupted")
+		return 1
+	case err != nil:
+		fmt.Fprintln(stderr, "firsttry: not every try went as it can: see above")
+		return 1
+	}
+	return 0
+}
+
+// choose returns the streams with these names, or all.
+func choose(names []string) ([]stream, error) {
+	known, err := all()
+	var chosen []stream
+	for _, s := range known {
+		if len(names) == 0 || slices.ContainsFunc(names, s.is) {
+			chosen = append(chosen, s)
+		}
+	}
+	errs := []error{err}
+	for _, name := range names {
+		if !slices.ContainsFunc(chosen, func(s stream) bool { return s.is(name) }) {
+			errs = append(errs, fmt.Errorf("no stream is called %q", name))
+		}
+	}
+	return chosen, errors.Join(errs...)
+}
