@@ -10,9 +10,9 @@ export ORDAPPLY_BIN := $(BIN)
 
 # The race detector needs cgo and a C compiler; without them tests run plain.
 RACE := $(shell [ "$$($(GO) env CGO_ENABLED)" = 1 ] && command -v $$($(GO) env CC) >/dev/null && echo -race)
-# These packages start no goroutine, which a test in internal/architecture checks: the
+# These packages start no goroutine, which a test in test/architecture checks: the
 # race detector could find nothing in them, and they would take ten times as long.
-SEQUENTIAL := applyset fn internal/consolidate internal/vet object ordering sortorder
+SEQUENTIAL := applyset fn internal/author/consolidate internal/author/lint object ordering sortorder
 CONCURRENT = $(filter-out $(addprefix github.com/ordapply/ordapply/,$(SEQUENTIAL)),$(shell $(GO) list ./...))
 # These tests of cmd/ordapply start thousands of processes, each of which takes three times as
 # long under the race detector. `make race` runs them so; what they run is also tested in
@@ -21,7 +21,7 @@ PROCESSES := ^(TestScripts|TestChaos|TestPrintedManifestsAreAsRead|TestKilledAtA
 CLUSTER ?= local
 # These packages read input that could make them use any memory. The race detector reserves
 # more than the limit of their tests, so these also run without it.
-BOUNDED := health internal/celcondition internal/history internal/orderfile internal/source manifest
+BOUNDED := health internal/judge/condition state/history internal/cli/input manifest
 # Tests on a control plane mostly wait for it.
 PARALLEL ?= 6
 
@@ -35,7 +35,7 @@ build: ## build ordapply and sortorder into bin/
 
 .PHONY: localcluster
 localcluster: ## build the control plane for demo and tests (some minutes, once)
-	$(GO) -C localcluster build -trimpath -o $(BIN)/localcluster .
+	$(GO) -C test/localcluster build -trimpath -o $(BIN)/localcluster .
 	$(BIN)/localcluster build
 
 $(BIN)/kustomize-$(KUSTOMIZE_VERSION):
@@ -50,8 +50,8 @@ kustomize: $(BIN)/kustomize-$(KUSTOMIZE_VERSION) ## build the kustomize that dem
 # What proves that emit is understood: the tools that read it, in the versions that a
 # module of their own lists. Helm is what hooks are compared with.
 EMIT_PEERS := $(BIN)/kapp $(BIN)/kapply
-EMIT_MODULE := internal/test/peers/emit
-HELM_MODULE := internal/test/peers/helm
+EMIT_MODULE := test/peers/emit
+HELM_MODULE := test/peers/helm
 
 .PHONY: emit-peers
 emit-peers: $(EMIT_PEERS) ## build kapp and kapply (kpt live's engine), which emit is tested with
@@ -76,7 +76,7 @@ $(BIN)/helm3-referee: $(HELM_MODULE)3/go.mod
 	@$(GO) -C $(HELM_MODULE)3 build -trimpath -ldflags '-s -w' -o $@ helm.sh/helm/v3/cmd/helm
 	@touch $@
 
-OTLP_MODULE := internal/test/peers/otlp
+OTLP_MODULE := test/peers/otlp
 
 .PHONY: otlp-receiver
 otlp-receiver: $(BIN)/otlp-receiver ## build the receiver of the OpenTelemetry collector, which traces are tested with
@@ -100,7 +100,7 @@ browser: ## install the Chromium that tests use, with apt; ORDAPPLY_CHROMIUM nam
 
 .PHONY: demo
 demo: build kustomize $(if $(filter local,$(CLUSTER)),localcluster) ## apply examples/shop to a real control plane and prove its order; CLUSTER=current uses your kubeconfig
-	@$(GO) run ./internal/test/demo -cluster=$(CLUSTER)
+	@$(GO) run ./test/demo -cluster=$(CLUSTER)
 
 .PHONY: test
 test: build kustomize localcluster emit-peers helm-referee otlp-receiver $(if $(CI),browser) ## run every test, including those on real control planes
@@ -109,7 +109,7 @@ test: build kustomize localcluster emit-peers helm-referee otlp-receiver $(if $(
 	@$(MAKE) --no-print-directory explore FAULTS=1
 	$(GO) test $(RACE) -parallel $(PARALLEL) -timeout 60m -skip '$(PROCESSES)' $(CONCURRENT)
 	$(GO) test -parallel $(PARALLEL) -timeout 60m -run '$(PROCESSES)' ./cmd/ordapply ./cmd/sortorder
-	$(GO) -C localcluster test -timeout 20m ./...
+	$(GO) -C test/localcluster test -timeout 20m ./...
 
 .PHONY: race
 race: build kustomize localcluster ## run under the race detector the tests that `make test` runs without it (half an hour)
@@ -118,11 +118,11 @@ race: build kustomize localcluster ## run under the race detector the tests that
 .PHONY: test-oldest
 test-oldest: build kustomize localcluster emit-peers helm-referee otlp-receiver ## run the tests of commands and pages on the oldest supported Kubernetes
 	$(BIN)/localcluster build --kubernetes oldest
-	LOCALCLUSTER_KUBERNETES=oldest $(GO) test -parallel $(PARALLEL) -timeout 60m ./cmd/ordapply ./internal/readme ./internal/setstatus
+	LOCALCLUSTER_KUBERNETES=oldest $(GO) test -parallel $(PARALLEL) -timeout 60m ./cmd/ordapply ./test/readme ./internal/cli/status
 
 .PHONY: engines
 engines: ## build the controllers of Flux and Argo CD that test-engines runs, into the user's cache (some minutes, once)
-	@$(GO) -C engines run ./build
+	@$(GO) -C test/engines run ./build
 
 .PHONY: redis
 redis: ## install the Redis that Argo CD needs in test-engines, with apt
@@ -133,13 +133,13 @@ redis: ## install the Redis that Argo CD needs in test-engines, with apt
 
 .PHONY: test-engines
 test-engines: build kustomize localcluster engines redis ## apply exported trees with the real Flux and Argo CD, prove their order, and compare wall times (half an hour)
-	ORDAPPLY_ENGINES=all $(GO) -C engines test -count=1 -v -parallel $(PARALLEL) -timeout 90m ./...
+	ORDAPPLY_ENGINES=all $(GO) -C test/engines test -count=1 -v -parallel $(PARALLEL) -timeout 90m ./...
 
 # CI runs the quicker of these tests where the engines are built, and says what it leaves out.
 .PHONY: check-engines
 check-engines:
-	@if $(GO) -C engines run ./build -check; then $(MAKE) --no-print-directory build kustomize localcluster redis && \
-		$(GO) -C engines test -count=1 -v -parallel $(PARALLEL) -timeout 30m ./... | grep -v '^=== '; exit $${PIPESTATUS[0]}; \
+	@if $(GO) -C test/engines run ./build -check; then $(MAKE) --no-print-directory build kustomize localcluster redis && \
+		$(GO) -C test/engines test -count=1 -v -parallel $(PARALLEL) -timeout 30m ./... | grep -v '^=== '; exit $${PIPESTATUS[0]}; \
 	else echo "left out: the tests with Flux and Argo CD, which are not built here (make test-engines)"; fi
 
 # An image that has git, make and Go, and nothing else that this project uses.
@@ -151,7 +151,7 @@ git config --global --add safe.directory '*'
 git clone -q /source /root/ordapply
 cd /root/ordapply
 make build kustomize localcluster helm-referee
-CI=1 go test -count=1 -timeout 30m -v -run '^TestDocumentedCommandsWork$$|^TestTutorialPage$$' ./internal/readme ./cmd/ordapply
+CI=1 go test -count=1 -timeout 30m -v -run '^TestDocumentedCommandsWork$$|^TestTutorialPage$$' ./test/readme ./cmd/ordapply
 make demo
 endef
 
@@ -201,20 +201,20 @@ share: ## write the man pages and completions of both programs into bin/share
 
 .PHONY: golden
 golden: ## rewrite the expected outputs of the golden tests
-	ORDAPPLY_GOLDEN=1 $(GO) test ./apply ./ordering ./internal/vet ./internal/consolidate ./sortorder ./fn ./health ./internal/annotations ./internal/events ./internal/metrics ./internal/liveview ./internal/test/helmreferee ./internal/architecture ./internal/test/cases ./cmd/...
+	ORDAPPLY_GOLDEN=1 $(GO) test ./ordering ./internal/author/lint ./internal/author/consolidate ./sortorder ./fn ./health ./internal/author/keys ./internal/view/events ./internal/view/telemetry ./internal/view/terminal ./test/helmreferee ./test/cases ./cmd/...
 
 .PHONY: bench
 bench: build localcluster emit-peers ## measure speed and memory against their limits
-	$(GO) run ./internal/test/bench first-apply chain ordering crds no-op memory documents
+	$(GO) run ./test/bench first-apply chain ordering crds no-op memory documents
 
 .PHONY: bench-ordering
 bench-ordering: build ## compare planning with kapp's change graph and cli-utils' graph sort
-	$(GO) run ./internal/test/peers/orderbench -bin $(BIN)
+	$(GO) run ./test/peers/orderbench -bin $(BIN)
 
 .PHONY: bench-fn
 bench-fn: build kustomize ## compare the function with functions that do nothing
 	$(GO) test -run '^$$' -bench . -benchmem ./sortorder ./fn
-	$(GO) run ./internal/test/peers/fnbench -bin $(BIN)
+	$(GO) run ./test/peers/fnbench -bin $(BIN)
 
 .PHONY: chaos
 chaos: build localcluster ## kill and suspend commands at each of their requests, restart the API server, pause etcd
@@ -223,7 +223,7 @@ chaos: build localcluster ## kill and suspend commands at each of their requests
 OBJECTS ?= 2560
 .PHONY: differential
 differential: build localcluster ## compare what ordapply and kubectl apply --server-side store: OBJECTS=2560 random objects, examples, and the streams in ORDAPPLY_CORPORA, each edited three times (an hour; ORDAPPLY_SEED=1)
-	ORDAPPLY_DIFFERENTIAL=all ORDAPPLY_OBJECTS=$(OBJECTS) $(GO) test -count=1 -timeout 6h -v ./internal/test/differential
+	ORDAPPLY_DIFFERENTIAL=all ORDAPPLY_OBJECTS=$(OBJECTS) $(GO) test -count=1 -timeout 6h -v ./test/differential
 
 FAULTS ?= 2
 SCENARIOS ?= .
@@ -237,20 +237,20 @@ FUZZTIME ?= 10m
 .PHONY: fuzz
 fuzz: ## feed plan files, stored revisions, set parents and streams with random input, FUZZTIME each
 	$(GO) test ./applyset -run '^$$' -fuzz '^FuzzReadParent$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 2s
-	$(GO) test ./internal/history -run '^$$' -fuzz '^FuzzRevision$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 2s
-	$(GO) test ./internal/history -run '^$$' -fuzz '^FuzzChunk$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 2s
-	$(GO) test ./internal/plandiff -run '^$$' -fuzz '^FuzzPlanFile$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 2s
+	$(GO) test ./state/history -run '^$$' -fuzz '^FuzzRevision$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 2s
+	$(GO) test ./state/history -run '^$$' -fuzz '^FuzzChunk$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 2s
+	$(GO) test ./internal/cli/plan -run '^$$' -fuzz '^FuzzPlanFile$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 2s
 	$(GO) test ./fn -run '^$$' -fuzz '^FuzzStream$$' -fuzztime $(FUZZTIME)
 	$(GO) test ./fn -run '^$$' -fuzz '^FuzzOddLines$$' -fuzztime $(FUZZTIME)
 
 SHUFFLES ?= 10
 .PHONY: first-try
 first-try: build localcluster ## apply the real streams in ORDAPPLY_CORPORA, the programs of make unkind, and SHUFFLES=10 shuffles of each to empty clusters, compared with kubectl (hours); TRY="flux jobset" or TRY=unkind chooses
-	$(GO) run ./internal/test/firsttry -shuffles $(SHUFFLES) $(TRY)
+	$(GO) run ./test/firsttry -shuffles $(SHUFFLES) $(TRY)
 
 .PHONY: unkind
 unkind: build localcluster ## apply programs whose Pods wait for more than their start, each as written and in SHUFFLES=10 orders, and compare the time with what they take by themselves (an hour)
-	ORDAPPLY_SHUFFLES=$(SHUFFLES) ORDAPPLY_TIME=1 $(GO) test -count=1 -timeout 3h -v ./internal/test/unkind
+	ORDAPPLY_SHUFFLES=$(SHUFFLES) ORDAPPLY_TIME=1 $(GO) test -count=1 -timeout 3h -v ./test/unkind
 
 IMAGE ?= ordapply/sortorder:dev
 IMAGE_DIR := $(BIN)/image
@@ -273,16 +273,16 @@ release-snapshot: $(RELEASE_TOOLS) ## build everything a release has into bin/re
 	@# GoReleaser reads no commit from a checkout without a remote.
 	PATH=$(BIN):$$PATH GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url GIT_CONFIG_VALUE_0=https://github.com/ordapply/ordapply \
 		$(BIN)/goreleaser release --snapshot --clean --skip=sign
-	$(GO) -C internal/release run . -dist $(BIN)/release
+	$(GO) -C test/release run . -dist $(BIN)/release
 
 .PHONY: test-release
 test-release: release-snapshot ## install from the results of release-snapshot into an empty home, in each way
-	$(GO) -C internal/release test -count=1 ./...
+	$(GO) -C test/release test -count=1 ./...
 
 .PHONY: release
 release: $(RELEASE_TOOLS) ## publish the tag of this commit: a draft on GitHub, and the images (needs GITHUB_TOKEN, docker login and cosign; .github/workflows/release.yml runs it)
 	PATH=$(BIN):$$PATH $(BIN)/goreleaser release --clean
-	$(GO) -C internal/release run . -dist $(BIN)/release -push
+	$(GO) -C test/release run . -dist $(BIN)/release -push
 
 .PHONY: schema
 schema: ## write the JSON Schema of a SortOrder, and the catalog's function definition with it

@@ -14,7 +14,7 @@
 //
 // One loop owns all state. Workers receive requests and send back results,
 // watches send changes, timers send that they fired. So nothing is locked,
-// and one goroutine makes every decision (internal/loop).
+// and one goroutine makes every decision (internal/run/loop).
 package apply
 
 import (

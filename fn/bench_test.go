@@ -17,7 +17,7 @@ import (
 )
 
 // BenchmarkResourceList compares a run with functions that parse and print the
-// same list without changes. internal/test/peers/fnbench does so with whole
+// same list without changes. test/peers/fnbench does so with whole
 // processes.
 func BenchmarkResourceList(b *testing.B) {
 	lists := map[string][]byte{}

@@ -1,4 +1,4 @@
-// Package progress holds what a run reports: the states of its resources, their events, the
+// Package event holds what a run reports: the states of its resources, their events, the
 // results, the errors with their diagnosis. Package apply gives the same types under its own
 // name.
 //

@@ -1,8 +1,8 @@
-// Package hookrun runs the hooks of one event on a cluster, one after the other, as
+// Package hooks runs the hooks of one event on a cluster, one after the other, as
 // Helm does: what a policy deletes goes first, the hook is applied, a Job or a Pod is
 // waited for, and in the end the policies for success or failure are applied.
 //
-//	ran, err := hookrun.Runner{Applier: applier, Owner: set}.Run(ctx, hooks.PreInstall, all)
+//	ran, err := hooks.Runner{Applier: applier, Owner: set}.Run(ctx, hook.PreInstall, all)
 //
 // It differs from Helm where Helm is a hazard: an object that no run of the same owner
 // made is never deleted nor overwritten, an old Job never counts as a new one, and an

@@ -46,10 +46,10 @@ type Input struct {
 type run struct {
 	Input
 	read       []request.LiveObject // by position of the steps
-	refused    func(step int) error // see snapshot.Reader.RejectedByCRDs
+	refused    func(step int) error // see request.Reader.RejectedByCRDs
 	index      ordering.Positions
 	namespaces map[string]namespaceState          // by name of the Namespace
-	setName    func(set, namespace string) string // see ownership.NameSets
+	setName    func(set, namespace string) string // see write.NameSets
 	secretive  mutation.Secretive                 // the resources that take values of Secrets
 	filled     map[int]fill.Filled                // by position of the steps that take values
 }
@@ -64,7 +64,7 @@ type namespaceState struct {
 }
 
 // Of reports what a run would do. Nothing is written. Errors of the run are rows too, all
-// of them; the returned error is progress.ErrInterrupted when ctx ended the preview.
+// of them; the returned error is event.ErrInterrupted when ctx ended the preview.
 func Of(ctx context.Context, in Input) (*Preview, error) {
 	mask, err := redact.NewMasker()
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package removal deletes live objects in the waves of a plan: a wave opens when all objects of
+// Package remove deletes live objects in the waves of a plan: a wave opens when all objects of
 // the one before are gone. Package apply has its Remover under the same name.
 //
-//	remover := removal.Remover{Cluster: cluster}
+//	remover := remove.Remover{Cluster: cluster}
 //	order, err := ordering.DeletionOrder(resources, ordering.Options{})
 //	summary, err := remover.Run(ctx, order, live) // live: the objects by ID, as read from the cluster
 package remove

@@ -190,7 +190,7 @@ func variablesRead(t *testing.T) []string {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && slices.Contains([]string{"localcluster", "engines", "test", "bin", ".git", "examples", "docs"}, entry.Name()):
+		case entry.IsDir() && slices.Contains([]string{"test", "bin", ".git", "examples", "docs"}, entry.Name()):
 			return fs.SkipDir
 		case entry.IsDir(), filepath.Ext(path) != ".go", strings.HasSuffix(path, "_test.go"):
 			return nil
@@ -224,7 +224,7 @@ func exitCodes(t *testing.T) string {
 		"TimedOut":    "nothing failed, but something did not become ready in time",
 		"Interrupted": "interrupted by SIGINT or SIGTERM; what was sent is reported",
 	}
-	source, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", "internal", "exit", "exit.go"), nil, 0)
+	source, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", "internal", "cli", "report", "exit.go"), nil, 0)
 	require.NoError(t, err)
 	var rows []string
 	for _, decl := range source.Decls {

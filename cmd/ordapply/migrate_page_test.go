@@ -15,7 +15,7 @@ import (
 
 // docs/migrate.md shows the files of examples/migrate and their plans: its text
 // equals the files and the output of the commands. `make golden` updates both.
-// internal/readme runs its apply commands.
+// test/readme runs its apply commands.
 func TestMigratePage(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
 	path := filepath.Join("docs", "migrate.md")

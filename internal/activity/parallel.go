@@ -1,7 +1,3 @@
-// Package parallel does many things side by side, but not too many.
-//
-//	live := make([]*unstructured.Unstructured, len(ids))
-//	parallel.Each(len(ids), 32, func(i int) { live[i] = read(ctx, ids[i]) })
 package activity
 
 import "sync"

@@ -1,8 +1,3 @@
-// Package drift finds what of an exported tree no longer matches the order: which gate an
-// edit has opened, which resource is in another layer, which manifest differs.
-//
-//	drift.Find(wanted, found)[0].String()
-//	// flux/kustomizations.yaml: Kustomization shop-web no longer depends on shop-data: ...
 package export
 
 import (

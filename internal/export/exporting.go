@@ -1,6 +1,3 @@
-// Package exporting is the verb export: it writes a stream as a tree for another engine.
-//
-//	root.AddCommand(exporting.NewCommand())
 package export
 
 import (

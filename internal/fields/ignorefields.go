@@ -1,9 +1,9 @@
-// Package ignorefields reads the annotation ordapply.dev/ignore-fields: paths of fields
+// Package fields reads the annotation ordapply.dev/ignore-fields: paths of fields
 // that a manifest sets when its object is created, and leaves to other field managers
 // once they own them.
 //
-//	paths, err := ignorefields.Parse("spec.replicas, spec.template.spec.containers[name=app].image")
-//	ignorefields.Remove(paths, manifest.Object) // the manifest without them
+//	paths, err := fields.Parse("spec.replicas, spec.template.spec.containers[name=app].image")
+//	fields.Remove(paths, manifest.Object) // the manifest without them
 package fields
 
 import (

@@ -1,7 +1,7 @@
-// Package liveset is an apply set (KEP-3659) as it is on a cluster: it reads and writes
+// Package set is an apply set (KEP-3659) as it is on a cluster: it reads and writes
 // the parent, and finds the members. Package applyset makes the decisions.
 //
-//	set, err := liveset.Open(ctx, cluster, gvk, parent, false)
+//	set, err := set.Open(ctx, cluster, gvk, parent, false)
 //	err = set.Recover(ctx, records)   // if the parent was deleted or edited by hand
 //	err = set.Widen(ctx, ids)         // before the first write to any of them
 //	members, err := set.Members(ctx)

@@ -82,11 +82,11 @@ func isFixed(spec *ast.ValueSpec) bool {
 	})
 }
 
-// Only internal/outfile writes files that flags name. The program of
+// Only internal/cli/files writes files that flags name. The program of
 // KUBECTL_EXTERNAL_DIFF gets files in a temporary folder.
 func TestOnePackageWritesFiles(t *testing.T) {
 	writers := []string{"Create", "CreateTemp", "WriteFile", "OpenFile", "Rename", "Truncate", "Link", "Symlink", "Remove", "RemoveAll"}
-	own := []string{"internal/outfile/outfile.go", "internal/outfile/below.go", "internal/plandiff/diffprogram.go"}
+	own := []string{"internal/cli/files/outfile.go", "internal/cli/files/below.go", "internal/cli/plan/diffprogram.go"}
 	eachFile(t, func(pkg, path string, file *ast.File) {
 		if !isProduct(pkg) || slices.Contains(own, path) {
 			return
@@ -94,19 +94,19 @@ func TestOnePackageWritesFiles(t *testing.T) {
 		require.NotContains(t, importsOf(file), "io/ioutil", path)
 		ast.Inspect(file, func(n ast.Node) bool {
 			of, name := selected(n)
-			require.False(t, of == "os" && slices.Contains(writers, name), "%s uses os.%s: write files with internal/outfile", path, name)
-			require.False(t, name == "WriteToTextfile", "%s: write files with internal/outfile", path)
+			require.False(t, of == "os" && slices.Contains(writers, name), "%s uses os.%s: write files with internal/cli/files", path, name)
+			require.False(t, name == "WriteToTextfile", "%s: write files with internal/cli/files", path)
 			return true
 		})
 	})
 }
 
-// Only internal/abortable opens files that flags name: opening a FIFO blocks
+// Only internal/cli/abortable opens files that flags name: opening a FIFO blocks
 // until a program writes to it, which --timeout and an interrupt must end.
 // client-go and kustomize open files themselves.
 func TestOnePackageOpensFiles(t *testing.T) {
 	openers := []string{"Open", "OpenFile", "OpenInRoot", "OpenRoot", "ReadFile"}
-	own := []string{"internal/abortable/files.go", "internal/outfile/outfile.go", "internal/outfile/below.go", "cmd/sortorder/filter.go"}
+	own := []string{"internal/cli/abortable/files.go", "internal/cli/files/outfile.go", "internal/cli/files/below.go", "cmd/sortorder/filter.go"}
 	eachFile(t, func(pkg, path string, file *ast.File) {
 		if !isProduct(pkg) || slices.Contains(own, path) {
 			return
@@ -119,7 +119,7 @@ func TestOnePackageOpensFiles(t *testing.T) {
 				return true
 			}
 			_, name = selected(call.Fun)
-			require.False(t, name == "ToRawKubeConfigLoader" && path != "internal/connect/kubeconfig.go", "%s loads the kubeconfig: use readKubeconfig", path)
+			require.False(t, name == "ToRawKubeConfigLoader" && path != "internal/cli/connect/kubeconfig.go", "%s loads the kubeconfig: use readKubeconfig", path)
 			return true
 		})
 	})

@@ -1,6 +1,5 @@
-// Package architecture tests the structure of the code: which package may
-// import which, what only one place may do, and that the pages about the code name
-// what exists.
+// Package architecture tests the walls of the code: the direction of imports between
+// areas, and what only one place may do.
 package architecture
 
 import (
@@ -14,11 +13,56 @@ import (
 
 const module = "github.com/ordapply/ordapply/"
 
+// areas are the folders of the product from the programs down to what they all rest on. An
+// area imports only itself and areas of later rows; areas of one row do not import each other.
+func areas() [][]string {
+	return [][]string{
+		{"cmd", "examples"},
+		{"internal/export"},
+		{"internal/fleet"},
+		{"internal/cli"},
+		{"state"},
+		{"apply"},
+		{"internal/run"},
+		{"internal/live", "internal/view", "fn"},
+		{"apply/track"},
+		{"apply/event", "internal/author"},
+		{"kube", "manifest", "ordering", "sortorder"},
+		{"internal/kube", "internal/plan", "health"},
+		{"applyset", "internal/judge", "internal/nearest", "internal/text", "internal/version"},
+		{"object", "internal/activity", "internal/fields", "internal/limits", "internal/plain"},
+	}
+}
+
+// area returns the area of a package and its row; -1 for tests and unknown packages.
+func area(pkg string) (string, int) {
+	name, row := "", -1
+	for n, areas := range areas() {
+		for _, a := range areas {
+			if (pkg == a || strings.HasPrefix(pkg, a+"/")) && len(a) > len(name) {
+				name, row = a, n
+			}
+		}
+	}
+	return name, row
+}
+
+func TestImportsPointDown(t *testing.T) {
+	eachImport(t, func(pkg, file, path string, test bool) {
+		local, ours := strings.CutPrefix(path, module)
+		if test || !ours || isTest(pkg) {
+			return
+		}
+		from, row := area(pkg)
+		to, below := area(local)
+		assert.NotEqual(t, -1, row, "%s: package %s is in no area", file, pkg)
+		assert.True(t, from == to || below > row, "%s: %s imports %s, which is not below it", file, pkg, local)
+	})
+}
+
 // isTest reports whether a package is for tests and measurements only: no product code
 // imports it.
-func isTest(pkg string) bool {
-	return strings.HasPrefix(pkg, "internal/test/") || pkg == "internal/architecture" || pkg == "internal/readme"
-}
+func isTest(pkg string) bool { return strings.HasPrefix(pkg, "test/") }
 
 // isProduct reports whether a package is part of the programs or of their libraries.
 func isProduct(pkg string) bool { return !isTest(pkg) }
@@ -29,9 +73,9 @@ func forbiddenInPure() []string {
 }
 
 func TestPurePackagesHaveNoSideEffects(t *testing.T) {
-	pure := []string{"object", "sortorder", "ordering", "internal/references", "internal/graph", "internal/nearest", "health", "applyset"}
+	pure := []string{"object", "sortorder", "ordering", "internal/plan", "internal/nearest", "health", "applyset"}
 	eachImport(t, func(pkg, file, path string, test bool) {
-		if !slices.Contains(pure, pkg) || test {
+		if from, _ := area(pkg); test || !slices.Contains(pure, from) {
 			return
 		}
 		for _, no := range forbiddenInPure() {

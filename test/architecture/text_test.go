@@ -14,12 +14,12 @@ import (
 // with the reason.
 func TestOnePackagePrintsTexts(t *testing.T) {
 	other := map[string]string{
-		"internal/rbac/roleyaml.go":   "YAML, in which scalar quotes",
-		"internal/drawing/dot.go":     "DOT, in which quoteDOT quotes",
-		"internal/drawing/mermaid.go": "Mermaid, in which quoteMermaid quotes",
-		"internal/svg/svg.go":         "SVG, in which escape quotes",
-		"internal/plain/plain.go":     "the package itself",
-		"internal/terminal/screen.go": "escape sequences of a terminal, around lines without them",
+		"internal/cli/rbac/roleyaml.go":    "YAML, in which scalar quotes",
+		"internal/view/drawing/dot.go":     "DOT, in which quoteDOT quotes",
+		"internal/view/drawing/mermaid.go": "Mermaid, in which quoteMermaid quotes",
+		"internal/view/drawing/svg.go":     "SVG, in which escape quotes",
+		"internal/plain/plain.go":          "the package itself",
+		"internal/view/terminal/screen.go": "escape sequences of a terminal, around lines without them",
 	}
 	eachFile(t, func(pkg, path string, file *ast.File) {
 		if _, listed := other[path]; listed || !isProduct(pkg) {

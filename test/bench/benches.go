@@ -23,7 +23,7 @@ func firstApply(b *bench) error {
 		return err
 	}
 	bare := filepath.Join(b.dir, "bare")
-	if out, err := exec.Command("go", "build", "-o", bare, "./internal/test/bench/bare").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", bare, "./test/bench/bare").CombinedOutput(); err != nil {
 		return fmt.Errorf("build the bare loop: %s", out)
 	}
 	fresh := func(side string, round int) (string, error) {

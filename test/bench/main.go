@@ -2,14 +2,14 @@
 // processes measured in the same run, interleaved, so that a busy machine slows
 // both sides equally.
 //
-//	go run ./internal/test/bench first-apply   # 1,000 ConfigMaps against a bare loop of 32 PATCHes
-//	go run ./internal/test/bench chain         # 20 gated Deployments against the sum of their own ready times
-//	go run ./internal/test/bench ordering      # kube-prometheus with and without --ordering
-//	go run ./internal/test/bench crds          # CRDs that exist already
-//	go run ./internal/test/bench no-op         # 1,000 unchanged ConfigMaps against kapp
-//	go run ./internal/test/bench memory        # peak memory for 5,000 Deployments of 4 KB
-//	go run ./internal/test/bench documents     # 100,000 documents through sortorder
-//	go run ./internal/test/bench fleet         # 25 to 200 clusters of a fleet: time and peak memory
+//	go run ./test/bench first-apply   # 1,000 ConfigMaps against a bare loop of 32 PATCHes
+//	go run ./test/bench chain         # 20 gated Deployments against the sum of their own ready times
+//	go run ./test/bench ordering      # kube-prometheus with and without --ordering
+//	go run ./test/bench crds          # CRDs that exist already
+//	go run ./test/bench no-op         # 1,000 unchanged ConfigMaps against kapp
+//	go run ./test/bench memory        # peak memory for 5,000 Deployments of 4 KB
+//	go run ./test/bench documents     # 100,000 documents through sortorder
+//	go run ./test/bench fleet         # 25 to 200 clusters of a fleet: time and peak memory
 package main
 
 import (

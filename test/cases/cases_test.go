@@ -23,7 +23,7 @@ import (
 // commands. They must give the same stamped stream, plan and errors, and these must
 // be the files of the case. ORDAPPLY_GOLDEN=1 rewrites the files.
 func TestCases(t *testing.T) {
-	root := filepath.Join("..", "..", "..", "testdata")
+	root := filepath.Join("..", "..", "testdata")
 	entries, err := os.ReadDir(root)
 	require.NoError(t, err)
 	page := string(read(t, root, "README.md"))

@@ -40,7 +40,7 @@ func buildCommands(t *testing.T) string {
 	readSources(t)
 	bin := t.TempDir()
 	cmd := exec.Command("go", "build", "-ldflags", "-s -w", "-o", bin, "./cmd/ordapply", "./cmd/sortorder")
-	cmd.Dir = filepath.Join("..", "..", "..")
+	cmd.Dir = filepath.Join("..", "..")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return bin
@@ -50,7 +50,7 @@ func buildCommands(t *testing.T) string {
 // result unless a file or folder that the test read has changed.
 func readSources(t *testing.T) {
 	t.Helper()
-	root := filepath.Join("..", "..", "..")
+	root := filepath.Join("..", "..")
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if entry.IsDir() && path != root && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "bin" || entry.Name() == "localcluster") {
 			return fs.SkipDir

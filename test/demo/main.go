@@ -2,8 +2,8 @@
 // `kustomize build examples/shop | ordapply` on it, and proves from the API
 // server's audit log and an independent watch that no gate was passed early.
 //
-//	go run ./internal/test/demo                    # on a control plane of its own
-//	go run ./internal/test/demo -cluster=current   # on the cluster of your kubeconfig
+//	go run ./test/demo                    # on a control plane of its own
+//	go run ./test/demo -cluster=current   # on the cluster of your kubeconfig
 package main
 
 import (

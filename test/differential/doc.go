@@ -9,8 +9,8 @@
 // that still show it.
 //
 //	make differential                                    # thousands of objects, and all streams
-//	go test ./internal/test/differential                 # some hundreds
-//	ORDAPPLY_SEED=7 go test ./internal/test/differential # others
+//	go test ./test/differential                 # some hundreds
+//	ORDAPPLY_SEED=7 go test ./test/differential # others
 //
 // Both clusters are API servers without controllers.
 package differential

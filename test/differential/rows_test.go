@@ -21,7 +21,7 @@ type rows map[string]bool
 // readRows returns the rows that the page has.
 func readRows(t testing.TB) rows {
 	t.Helper()
-	page, err := os.ReadFile("../../../docs/apply.md")
+	page, err := os.ReadFile("../../docs/apply.md")
 	require.NoError(t, err)
 	_, section, found := strings.Cut(string(page), "Edits before sending\n")
 	require.True(t, found, "docs/apply.md has no table of the edits before sending")

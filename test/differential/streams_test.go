@@ -24,7 +24,7 @@ import (
 
 // The objects of examples, one by one.
 func TestExamples(t *testing.T) {
-	compareStream(t, filesBelow(t, "../../../examples"))
+	compareStream(t, filesBelow(t, "../../examples"))
 }
 
 // The objects of real streams, one by one.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/engines/binaries"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/test/engines/binaries"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // ArgoCD is a running Argo CD: its controllers of Applications and ApplicationSets, and

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // Both trees of a stream are in one artifact, which Flux reconciles, and after Flux has

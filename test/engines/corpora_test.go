@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/test/corpora"
-	"github.com/ordapply/ordapply/internal/test/standin"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/test/corpora"
+	"github.com/ordapply/ordapply/test/standin"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // withOperators starts a control plane on which stand-ins do what the programs in Pods

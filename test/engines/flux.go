@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/engines/binaries"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/test/engines/binaries"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // Flux is a running source-controller and kustomize-controller, with a registry for what

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // exportToFlux exports a stream under a name; change, if not nil, changes the tree's

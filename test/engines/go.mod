@@ -1,4 +1,4 @@
-module github.com/ordapply/ordapply/engines
+module github.com/ordapply/ordapply/test/engines
 
 go 1.26.0
 
@@ -53,4 +53,4 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
-replace github.com/ordapply/ordapply => ../
+replace github.com/ordapply/ordapply => ../..

@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/engines/binaries"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/test/engines/binaries"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // process is a program that runs until the test ends.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/internal/test/auditlog"
-	"github.com/ordapply/ordapply/internal/test/testcluster"
+	"github.com/ordapply/ordapply/test/auditlog"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // shop returns the built stream of examples/shop.
@@ -26,7 +26,7 @@ func shop(t *testing.T) []byte {
 		testcluster.Skip(t, "kustomize (run `make kustomize`)")
 	}
 	cmd := exec.Command(kustomize, "build", "--enable-alpha-plugins", "--enable-exec", "examples/shop")
-	cmd.Dir = ".."
+	cmd.Dir = filepath.Join("..", "..")
 	out, err := cmd.Output()
 	require.NoError(t, err)
 	return out

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ordapply/ordapply/internal/test/auditlog"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/test/auditlog"
 )
 
 // Plan is what the witness reads of `ordapply plan -o json`.

@@ -2,14 +2,14 @@
 // other objects, unmodified and shuffled, each to its own empty control plane, and prints
 // the results of the first try.
 //
-//	go run ./internal/test/firsttry                                  # all streams of the table in streams.go, and all programs
-//	go run ./internal/test/firsttry -shuffles 1 -kubectl=false flux  # one of them
-//	go run ./internal/test/firsttry unkind                           # the programs; unkind/dapr, or dapr, is one of them
+//	go run ./test/firsttry                                  # all streams of the table in streams.go, and all programs
+//	go run ./test/firsttry -shuffles 1 -kubectl=false flux  # one of them
+//	go run ./test/firsttry unkind                           # the programs; unkind/dapr, or dapr, is one of them
 //
 // ORDAPPLY_CORPORA names the folder of the streams; the programs are those of
-// internal/test/unkind. Objects are left out of a stream only as streams.go says, with the
+// test/unkind. Objects are left out of a stream only as streams.go says, with the
 // reason. Webhooks are kept, and real servers stand in for their Pods: see
-// internal/test/standin. The Pods of a program must all be ready in the end.
+// test/standin. The Pods of a program must all be ready in the end.
 //
 // GRACE is the time in which a run waited for nothing but objects that were then assumed to
 // be ready, because no status said so.

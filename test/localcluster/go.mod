@@ -1,4 +1,4 @@
-module github.com/ordapply/ordapply/localcluster
+module github.com/ordapply/ordapply/test/localcluster
 
 go 1.26.0
 

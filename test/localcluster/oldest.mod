@@ -1,5 +1,5 @@
 // The module that the oldest supported Kubernetes is built from: localcluster build --kubernetes oldest.
-module github.com/ordapply/ordapply/localcluster/oldest
+module github.com/ordapply/ordapply/test/localcluster/oldest
 
 go 1.26.0
 

@@ -1,4 +1,4 @@
-module github.com/ordapply/ordapply/internal/release
+module github.com/ordapply/ordapply/test/release
 
 go 1.26.0
 

@@ -6,7 +6,7 @@
 // compares them with kubectl.
 //
 // Where a program also serves an API, as a webhook or an aggregated API, a stand-in
-// answers for its ready Pods (internal/test/standin).
+// answers for its ready Pods (test/standin).
 //
 //	for _, program := range unkind.Programs() {
 //		cluster, err := testcluster.Up(bin, dir, progress, "--pod-proxy", socket)

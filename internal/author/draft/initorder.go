@@ -1,8 +1,8 @@
-// Package initorder proposes a first SortOrder for a stream: groups of resources that
+// Package draft proposes a first SortOrder for a stream: groups of resources that
 // share a label, an annotation, a namespace or a sync wave, in layers that contradict no
 // edge of the stream. It is pure: the same resources in any order give the same proposal.
 //
-//	order, err := initorder.Propose(resources, ordering.Options{}, "shop")
+//	order, err := draft.Propose(resources, ordering.Options{}, "shop")
 //	os.Stdout.Write(order.YAML) // commented, and read by --order
 package draft
 

@@ -1,10 +1,10 @@
-// Package hooks reads Helm's hooks as Helm 4 reads them: which objects of a
+// Package hook reads Helm's hooks as Helm 4 reads them: which objects of a
 // stream are hooks, of which events, and in which order those of an event run.
-// It is pure. What is done with hooks is package hookrun's. Where Argo CD's annotations
+// It is pure. What is done with hooks is package hooks's. Where Argo CD's annotations
 // define the order, it reads hooks as Argo CD does.
 //
-//	all, remarks := hooks.Read(resources, plan.OrderSource)
-//	for _, hook := range all.Of(hooks.PreInstall) { … }
+//	all, remarks := hook.Read(resources, plan.OrderSource)
+//	for _, hook := range all.Of(hook.PreInstall) { … }
 //
 // The rules are those of https://helm.sh/docs/topics/charts_hooks/ and, where that
 // page and Helm 4.3.1 differ, of the program; docs/hooks.md lists them.

@@ -1,9 +1,9 @@
-// Package annotations defines every ordapply.dev/ key that the programs of this
+// Package keys defines every ordapply.dev/ key that the programs of this
 // module read or write, and the annotations of Helm's HIP-0025 that they read,
 // with a validation of each value. Without it a misspelt key would silently
 // have no effect.
 //
-//	for _, found := range annotations.Check(metas) {
+//	for _, found := range keys.Check(metas) {
 //		fmt.Println(metas[found.On[0]].ID, found.Message)
 //	}
 package keys

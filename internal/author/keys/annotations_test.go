@@ -108,7 +108,7 @@ func TestProtects(t *testing.T) {
 func TestKeysOfTheSource(t *testing.T) {
 	key := regexp.MustCompile(`"(ordapply\.dev/[a-z-]{2,})"`)
 	seen := 0
-	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join("..", "..", ".."), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
 			return err
 		}

@@ -64,7 +64,7 @@ func rows() map[string]row {
 // docs/annotations.md lists every key that the programs know, and no other. `make golden`
 // writes its tables.
 func TestAnnotationsPage(t *testing.T) {
-	file := filepath.Join("..", "..", "docs", "annotations.md")
+	file := filepath.Join("..", "..", "..", "docs", "annotations.md")
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	page, described := string(text), rows()

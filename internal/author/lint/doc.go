@@ -1,5 +1,13 @@
-// Package kindnames checks the kinds that options name, "Kind" of any group or
+// Package lint has the checks of vet: of a stream, and of the kinds that options name.
+//
+// It checks the kinds that options name, "Kind" of any group or
 // "Kind.group", because a misspelled one would silently have no effect.
 //
-//	faults, remarks := kindnames.Check(resources, options, served)
+//	faults, remarks := lint.CheckKinds(resources, options, served)
+//
+// It also looks for what is wrong or doubtful in a stream, with or without a plan.
+//
+//	for _, finding := range lint.Check(resources, ordering.Options{}) {
+//		fmt.Println(finding.Problem, finding.Text)
+//	}
 package lint

@@ -1,8 +1,3 @@
-// Package vet looks for what is wrong or doubtful in a stream, with or without a plan.
-//
-//	for _, finding := range vet.Check(resources, ordering.Options{}) {
-//		fmt.Println(finding.Problem, finding.Text)
-//	}
 package lint
 
 import (

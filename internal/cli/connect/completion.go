@@ -1,10 +1,3 @@
-// Package completion completes what a user types at a shell's prompt beyond names
-// of commands and flags: values of flags, contexts, namespaces and apply sets.
-//
-//	completion.Install(root)
-//
-// A cluster is asked for at most three seconds. A name that cannot be read is not an error: a
-// shell shows none.
 package connect
 
 import (

@@ -1,8 +1,3 @@
-// Package setflags finds the apply set that a command works on, and makes the run that
-// applies a stream to it:
-//
-//	set, err := setflags.OpenExisting(ctx, target, "configmap/shop")
-//	run, err := f.SetFlags.Open(ctx, setflags.Job{Target: target, Stream: stream, Plan: plan}, applier, os.Stderr)
 package connect
 
 import (

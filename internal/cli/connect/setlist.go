@@ -1,6 +1,3 @@
-// Package setlist finds the apply sets of a cluster:
-//
-//	sets, notes, err := setlist.Find(ctx, cluster, "shop") // "" for all namespaces
 package connect
 
 import (

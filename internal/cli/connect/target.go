@@ -1,7 +1,3 @@
-// Package connect connects a command to the cluster that kubectl would use, and explains
-// what is wrong if it cannot:
-//
-//	target, err := connect.To(ctx, genericclioptions.NewConfigFlags(true))
 package connect
 
 import (

@@ -1,9 +1,3 @@
-// Package asyncwriter is an asynchronous writer: writes never block, however slowly
-// the output is read, and even if nothing reads it.
-//
-//	out := asyncwriter.New(os.Stdout)
-//	fmt.Fprintln(out, "never blocks")
-//	err := out.Close(ctx) // waits while the reader makes progress
 package files
 
 import (

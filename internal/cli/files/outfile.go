@@ -1,9 +1,3 @@
-// Package outfile writes the files that flags name, such as --out FILE. A
-// regular file is replaced atomically; a device, FIFO or descriptor is written
-// to and keeps its type.
-//
-//	if err := outfile.Check(name); err != nil { … } // before the work
-//	err := outfile.Write(ctx, name, 0o600, text)    // after it
 package files
 
 import (

@@ -1,8 +1,3 @@
-// Package help writes the help of commands: verbs by task, flags by topic, and
-// what few people need by name only, with a command that explains it. kubectl's
-// flags are apart, as in kubectl.
-//
-//	help.Install(root, columns, help.Task{Title: "Apply and delete:", Verbs: []string{"apply", "delete"}})
 package flags
 
 import (

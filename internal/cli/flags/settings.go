@@ -1,7 +1,3 @@
-// Package settings sets the flags that the command line does not set, from the
-// environment or the file of --config, and reports wrong flags, arguments and verbs.
-//
-//	err := settings.SetUnset(cmd) // --crd-timeout from ORDAPPLY_CRD_TIMEOUT or "crd-timeout: 2m"
 package flags
 
 import (

@@ -1,7 +1,3 @@
-// Package healthfiles reads the files with rules of health that flags name: HealthRules
-// in CEL, and Argo CD's health checks in Lua.
-//
-//	assessor, err := f.HealthFlags.Assessor(ctx)
 package input
 
 import (

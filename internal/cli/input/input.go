@@ -1,9 +1,3 @@
-// Package source reads the manifests that -f and -k name: files, folders, URLs, standard
-// input and kustomizations, stamped with --order.
-//
-//	var in source.InputFlags
-//	in.Register(cmd.Flags())
-//	inputs, err := in.Read(cmd)
 package input
 
 import (

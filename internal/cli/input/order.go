@@ -1,8 +1,3 @@
-// Package orderfile reads the files that order a stream: the file of --order, with a
-// SortOrder, stacks or both, and the Chart.yaml of Helm charts.
-//
-//	file, err := orderfile.Read(ctx, "order.yaml")
-//	options.Stacks = file.Stacks
 package input
 
 import (

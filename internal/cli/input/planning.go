@@ -1,8 +1,3 @@
-// Package planning builds the stream and the plan that the flags of a command ask for,
-// and collects everything that is wrong with them into one error.
-//
-//	inputs, options, err := planning.ReadAll(cmd, &f.InputFlags, &f.PlanFlags, scope)
-//	stream, plan, err := f.PlanStream(inputs, target.Scope, &options, target)
 package input
 
 import (

@@ -1,4 +1,4 @@
-// Package plandiff shows what an apply would change, as a plan or as a diff, and stores
+// Package plan shows what an apply would change, as a plan or as a diff, and stores
 // the plan in a file that apply takes instead of flags:
 //
 //	ordapply plan -f app.yaml --out app.plan

@@ -1,8 +1,3 @@
-// Package exit turns the result of a run into an exit code and into the outcome that is
-// reported:
-//
-//	err = exit.OrTimeout(summary, exit.OrInterrupted(ctx, err))
-//	os.Exit(exit.Code(err))
 package report
 
 import (

@@ -1,11 +1,3 @@
-// Package report reports a run: as lines or as a live view on standard error, as results
-// or JSON lines on standard output, and as metrics in a file.
-//
-//	outputs := report.OpenOutputs(cmd)
-//	reporters := outputs.Report(cmd, target, plan, metrics, report.Options{Output: "text"})
-//	reporters.Begin()
-//	reporters.Event(event)
-//	reporters.End(outcome)
 package report
 
 import (

@@ -1,4 +1,4 @@
-// Package setstatus shows the health of an apply set, layer by layer, once or as it
+// Package status shows the health of an apply set, layer by layer, once or as it
 // changes, and its revisions:
 //
 //	ordapply status shop --watch

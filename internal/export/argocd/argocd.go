@@ -1,9 +1,3 @@
-// Package argocd exports a stream as a tree that Argo CD syncs in the stream's order: as
-// one Application with sync waves, as an Application for each layer, or as an
-// ApplicationSet that syncs one layer after the other, or one cohort of a fleet.
-//
-//	tree, err := argocd.Export(stream, argocd.Options{Name: "shop", Form: argocd.OneApplication})
-//	tree.Files["argocd/application.yaml"]
 package argocd
 
 import (

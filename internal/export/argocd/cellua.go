@@ -1,11 +1,3 @@
-// Package cellua writes conditions in CEL as health checks in Lua, the language of Argo
-// CD's (https://argo-cd.readthedocs.io/en/stable/operator-manual/health/#custom-health-checks).
-//
-//	script, err := cellua.Script([]cellua.Check{{Ready: `self.status.phase == "Up"`}})
-//
-// As with CEL, a condition that reads a missing field does not hold, unless another
-// alternative does. A script that changes the case of texts needs Lua's string library,
-// which Argo CD opens on request: see NeedsLibraries.
 package argocd
 
 import (

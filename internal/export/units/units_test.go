@@ -18,7 +18,7 @@ import (
 // The units of every plan of the tests of ordering, and of random streams, keep the plan's
 // gates.
 func TestUnitsKeepTheGates(t *testing.T) {
-	files, err := filepath.Glob("../../ordering/testdata/*.txtar")
+	files, err := filepath.Glob("../../../ordering/testdata/*.txtar")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	checked := 0

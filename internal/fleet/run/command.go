@@ -1,7 +1,7 @@
-// Package fleetrun runs a command on the clusters of a fleet: in this process, once for
+// Package run runs a command on the clusters of a fleet: in this process, once for
 // each cluster, with the flags that were given and the cluster's context.
 //
-//	cmd := fleetrun.OnClusters(newApply(), program) // has --fleet and --contexts now
+//	cmd := run.OnClusters(newApply(), program) // has --fleet and --contexts now
 package run
 
 import (

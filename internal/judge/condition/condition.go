@@ -1,8 +1,3 @@
-// Package celcondition compiles and evaluates conditions in CEL, with the limits that keep
-// one of them from blocking its caller.
-//
-//	ready, err := celcondition.Compile(`self.status.phase == "Bound"`)
-//	ok, missing, err := ready.Holds(claim) // false, "field status", nil for an object without a status
 package condition
 
 import (

@@ -1,11 +1,3 @@
-// Package jsonpath evaluates kubectl's JSONPath on an unstructured object, and comparisons
-// such as those of Helm's readiness annotations (HIP-0025).
-//
-//	path, err := jsonpath.Parse(`.status.conditions[?(@.type=="Ready")].status`)
-//	path.Find(object) // ["True"]
-//
-// Unlike client-go's package it finds mistakes when it parses, also in filters, and takes
-// a part that is missing for no result.
 package condition
 
 import (

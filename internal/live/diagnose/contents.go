@@ -1,9 +1,3 @@
-// Package contents finds objects that would be deleted only because their Namespace or
-// CustomResourceDefinition is: what others put there. Objects that are deleted in
-// the same run, and those that Kubernetes generates, do not count.
-//
-//	search := contents.Search{Cluster: cluster, Deleting: uidsOfThisRun}
-//	foreign, err := search.OnlyDeletedWith(ctx, namespace) // e.g. ConfigMap shop/theirs
 package diagnose
 
 import (

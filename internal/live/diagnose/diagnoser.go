@@ -1,10 +1,3 @@
-// Package diagnose asks the cluster why a resource is not ready, or not deleted: its
-// conditions, its Pods with their logs and events, its volumes and backends, the finalizers
-// that keep it. It only reads, with a bounded number of requests, and hides the values of
-// Secrets in what it found.
-//
-//	q := &diagnose.Diagnoser{Cluster: cluster, Now: time.Now(), RequestsLeft: diagnose.MaxRequests, EventsRead: map[types.UID]bool{}}
-//	findings := q.Diagnose(ctx, live, nil) // "container api: CrashLoopBackOff, exit code 1, 12s ago"
 package diagnose
 
 import (

@@ -1,7 +1,7 @@
-// Package filling reads the values that manifests take from other objects
+// Package fill reads the values that manifests take from other objects
 // (config.kubernetes.io/apply-time-mutation) from the cluster.
 //
-//	sources := filling.Sources{Cluster: cluster, Version: versionInStream}
+//	sources := fill.Sources{Cluster: cluster, Version: versionInStream}
 //	filled, err := sources.Fill(ctx, manifest, secretive)
 //	filled.Manifest // what is applied
 package fill

@@ -1,11 +1,11 @@
-// Package recreation decides whether a live object may be deleted and created again, because
+// Package recreate decides whether a live object may be deleted and created again, because
 // its manifest changes a field that cannot be changed. The deletion loses the object, so three
 // things must be certain before it: the API server's refusal is about immutable fields and
 // about nothing else, nothing of others goes along with the object, and the API server would
 // accept the new one.
 //
-//	check := recreation.Check{Cluster: cluster, Owner: owner, Bodies: bodies, Manifests: manifests}
-//	err := check.Prove(ctx, recreation.Candidate{Kind: kind, Manifest: manifest, Live: live, Refusal: refusal})
+//	check := recreate.Check{Cluster: cluster, Owner: owner, Bodies: bodies, Manifests: manifests}
+//	err := check.Prove(ctx, recreate.Candidate{Kind: kind, Manifest: manifest, Live: live, Refusal: refusal})
 //	if err == nil { // delete live, then apply manifest
 package recreate
 

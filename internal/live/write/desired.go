@@ -1,9 +1,3 @@
-// Package desired builds the object that a run sends for a manifest: the manifest as it is
-// written, except for the edits that docs/apply.md lists under "Edits before sending".
-//
-//	bodies := desired.NewStream(stream.Objects, set, kube.KindsOf(cluster))
-//	body, err := bodies.Body(manifest)
-//	live, err := desired.Apply(ctx, cluster, kind, body, kube.PatchOptions{Manager: "ordapply"})
 package write
 
 import (
@@ -40,7 +34,7 @@ func NewStream(manifests map[object.ID]*unstructured.Unstructured, set string, k
 }
 
 // Owner returns which fields of a live object a run owns, with those that it takes over, and
-// which other managers own. ownership.Owner is one.
+// which other managers own. write.Owner is one.
 type FieldOwner interface {
 	OwnFields(live *unstructured.Unstructured) *fieldpath.Set
 	ForeignFields(live *unstructured.Unstructured) *fieldpath.Set

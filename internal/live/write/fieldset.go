@@ -1,8 +1,3 @@
-// Package fieldset reads and changes the values of an object by the field paths of its
-// managedFields. It makes no request.
-//
-//	owned := fieldset.OwnedBy(live, func(e metav1.ManagedFieldsEntry) bool { return e.Manager == "helm" })
-//	fieldset.Drop(live.Object, nil, owned, &fieldpath.Set{})
 package write
 
 import (

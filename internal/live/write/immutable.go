@@ -1,11 +1,3 @@
-// Package invalid reads what an API server says about a PATCH that it rejects as invalid:
-// which fields are immutable, and which fields of other managers cannot be combined with the
-// manifest. It makes no request.
-//
-//	if fields := invalid.ImmutableFields(err); len(fields) > 0 {
-//		return invalid.ImmutableError(fields, kind) // says what to do
-//	}
-//	blocked := invalid.FindBlockers(live, sent, err, owner) // nil: nothing is in the way
 package write
 
 import (

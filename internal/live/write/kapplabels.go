@@ -1,12 +1,3 @@
-// Package kapplabels keeps the labels that kapp adds to Pod templates and to selectors
-// (ownershipLabelRules and labelScopingRules of
-// https://github.com/carvel-dev/kapp/blob/v0.64.2/pkg/kapp/config/default.go) on the workloads
-// that kapp created. To remove them from a Pod template would restart its Pods, and a
-// workload's selector is immutable.
-//
-//	if kapplabels.Keep(body, live) {
-//		live, err = cluster.Apply(ctx, kind, body, options)
-//	}
 package write
 
 import (

@@ -1,8 +1,3 @@
-// Package ownership decides which live objects a run may write, by the apply set that they
-// are members of (KEP-3659), and whose fields it may take over, by their field managers.
-//
-//	owner := ownership.Owner{Manager: "ordapply:shop", Membership: ownership.Membership{Set: id}}
-//	if err := owner.MembershipError(live, ownership.NameSets(ctx, cluster)); err != nil { // belongs to another set
 package write
 
 import (

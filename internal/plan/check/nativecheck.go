@@ -1,7 +1,3 @@
-// Package nativecheck finds what the API server certainly rejects in a manifest of a kind of
-// Kubernetes itself, and answers in words that do not name the place, or too late.
-//
-//	if err := nativecheck.Check(id, manifest.Object); err != nil { ... }
 package check
 
 import (

@@ -1,9 +1,3 @@
-// Package crdcheck compares the custom resources of a stream with the stream's own
-// CustomResourceDefinitions: which of them the API server will not serve, and which it
-// will reject.
-//
-//	err := crdcheck.Unserved(index, nil, nil) // shop.example/v2 where the CRD serves v1
-//	invalid := crdcheck.Rejected(index)[id]   // spec.size must be of type integer
 package check
 
 import (

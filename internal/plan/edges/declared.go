@@ -1,11 +1,3 @@
-// Package declared reads what authors declare about the order of a stream: by
-// annotations of ordapply, cli-utils and kapp, by stamps, Argo CD's waves or Helm's
-// groups, by charts and by stacks. It does not read references between manifests.
-//
-//	d := declared.Read(references.NewIndex(resources, nil), declared.Options{}, nil)
-//	d.Edges                     // "web needs db", from depends-on
-//	d.Sets[d.LayerOf[i]].Name   // "shop/data", the layer of resource i
-//	d.Sets[d.LayerOf[i]].After  // the layers that it waits for
 package edges
 
 import (

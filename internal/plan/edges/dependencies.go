@@ -1,11 +1,3 @@
-// Package dependencies finds the edges of a stream that hold together: those that authors
-// declared, those inferred from references between manifests, and the places of
-// resources that no layer placed. Where edges contradict each other, the weaker one is
-// dropped, or the stream is refused with the path that contradicts it.
-//
-//	d, err := dependencies.Find(resources, declared.Options{})
-//	d.Kept    // the edges, between resources and the entries and exits of layers
-//	d.Dropped // inferred edges, each with the path that contradicts it
 package edges
 
 import (

@@ -11,7 +11,7 @@ import (
 
 // docs/ordering.md lists every kind that creates Secrets.
 func TestFillerKindsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "ordering.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "ordering.md"))
 	require.NoError(t, err)
 	_, section, _ := strings.Cut(string(page), "#### What fills Secrets")
 	section, _, _ = strings.Cut(section, "####")

@@ -1,7 +1,3 @@
-// Package toolkeys lists the tools for which a SortOrder can emit its order, and the
-// annotations in which they read one.
-//
-//	toolkeys.Belongs(toolkeys.ArgoCD, "argocd.argoproj.io/sync-wave") // true
 package stamp
 
 import "strings"

@@ -1,15 +1,3 @@
-// Package gates decides when a step of a run may start: when everything that it waits for has
-// passed a gate.
-//
-//	g := gates.New(nodes)
-//	g.Add(database, gates.Edge{To: app, Gate: ordering.Ready}) // app waits until database is ready
-//	g.Hold(app)                          // and for its wave
-//	open := g.Release(app)               // its wave is open; the database is not ready
-//	for _, e := range g.From(database) { // now it is
-//		open = g.Release(e.To)
-//	}
-//
-// The nodes are numbered. A node that may start is reported once.
 package loop
 
 import "github.com/ordapply/ordapply/ordering"

@@ -1,10 +1,3 @@
-// Package layerclock measures the timeouts of layers. A layer's timeout bounds the time in which
-// any of its resources is being applied or waited for; while the layer waits for other layers,
-// its clock is stopped.
-//
-//	clocks := layerclock.New(&loop, plan, func(layer int) { … }) // called when a layer's time is over
-//	clocks.Start(step)
-//	clocks.Stop(step)
 package loop
 
 import (

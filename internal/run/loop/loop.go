@@ -1,12 +1,3 @@
-// Package loop is the event loop that an apply and a deletion share: workers send requests,
-// watches and timers send functions, and one goroutine calls these one after the other.
-//
-//	l.StartWorkers(ctx, 32)
-//	l.Enqueue(func(ctx context.Context) func() { // in a worker
-//		answer := send(ctx)
-//		return func() { handle(answer) } // in the loop
-//	})
-//	l.RunLoop(ctx, advance)
 package loop
 
 import (

@@ -1,10 +1,3 @@
-// Package watching reports the changes of the objects that the steps of a run wait for: by as
-// few watches as possible, and by reads where watching is forbidden.
-//
-//	watches := watching.New(&loop, cluster, set, watching.Run{Object: objectOf, OnChange: handle, …})
-//	watches.Count(step, id) // before the first Follow, for each step
-//	watches.Follow(step)    // OnChange is called with its changes
-//	watches.Unfollow(step)  // which ends a watch that nothing follows any more
 package loop
 
 import (

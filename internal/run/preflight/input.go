@@ -1,9 +1,3 @@
-// Package stream turns manifests into a set that can be planned: it resolves their
-// namespaces, and rejects two objects with one ID. Package apply has its API under the same
-// names.
-//
-//	s, err := stream.NewStream(stream.Inputs(manifests), stream.Scope{Namespace: "shop", Kind: cluster.Kind})
-//	plan, err := s.Plan(ordering.Options{})
 package preflight
 
 import (
@@ -100,7 +94,7 @@ func (s *Stream) Plan(options ordering.Options) (*ordering.Plan, error) {
 	return plan, nil
 }
 
-// Vet reports everything that is wrong or doubtful in the stream, as vet.Check does.
+// Vet reports everything that is wrong or doubtful in the stream, as lint.Check does.
 func (s *Stream) Vet(options ordering.Options) []lint.Finding {
 	found := lint.Check(s.Resources, s.options(options))
 	for _, note := range s.Notes() {

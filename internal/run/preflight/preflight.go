@@ -1,7 +1,3 @@
-// Package preflight finds the errors that a run is known to meet, before it writes anything.
-//
-//	checks := preflight.Checks{Cluster: cluster, Reader: reader, Plan: plan, KindTimeout: 30 * time.Second}
-//	checks.Each(ctx, func(step int) bool { return ended[step] }, fail)
 package preflight
 
 import (

@@ -1,15 +1,3 @@
-// Package readiness judges the status of objects that a run has applied, as far as it can be
-// trusted yet.
-//
-//	applied := readiness.Applied{Manifest: manifest, HasStatus: kind.HasStatus}
-//	applied.Start(live, false)
-//	applied.RecordChange(before, live, true)
-//	verdict, again := readiness.Judge{Health: assessor, Grace: 15 * time.Second}.Assess(applied, live)
-//
-// A status describes a spec, and not always the newest one. The status of a
-// custom resource right after the run changed it may describe the spec
-// before, and the first status may say nothing. The run waits up to the
-// status grace for a better one, and then uses the status as it is.
 package request
 
 import (

@@ -1,9 +1,3 @@
-// Package sending sends what a run asks of the API server about one resource: its PATCH, the
-// PATCH that makes room for it, the migration of fields, and the deletion of what is to be
-// created again.
-//
-//	sender := sending.Sender{Cluster: cluster, Owner: owner}
-//	live, err := sender.Send(ctx, sending.Request{Op: sending.Patch, Kind: kind, Object: manifest, Bodies: bodies, Options: options})
 package request
 
 import (
@@ -65,7 +59,7 @@ type Sender struct {
 }
 
 // Send sends a request, and returns the answer. The error is that of the API server, or says
-// why nothing was sent, as that of recreation.Check.
+// why nothing was sent, as that of recreate.Check.
 func (s Sender) Send(ctx context.Context, q Request) (Answer, error) {
 	switch q.Op {
 	case Get:

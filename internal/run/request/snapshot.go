@@ -1,13 +1,3 @@
-// Package snapshot reads the live objects of a stream, with one LIST for each kind and
-// namespace, and proves which of them a PATCH would not change.
-//
-//	reader := snapshot.Reader{Cluster: cluster, Owner: owner, Bodies: bodies, Health: assessor, Workers: 32, Manifests: manifests}
-//	objects := reader.Read(ctx, 0)
-//	if objects[0].Live != nil && reader.IsUnchanged(0, objects[0]) { // need not be sent
-//
-// The lists have no label selector, although watches select by the set's label: objects to
-// adopt, of other sets, or without their label must be found as well. Without a label, a list
-// of all namespaces would contain everything in the cluster.
 package request
 
 import (

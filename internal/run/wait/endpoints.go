@@ -1,11 +1,3 @@
-// Package endpoints waits until Services have ready endpoints.
-//
-//	waiter := endpoints.NewWaiter(&loop, cluster, endpoints.Run{WaitsFor: waitsFor, OnReady: next, OnUnready: report})
-//	waiter.Await(step, service)
-//
-// A webhook configuration is ready when its Services have ready endpoints.
-// Each Service is read once; one without ready endpoints is watched until it
-// has some. All steps that wait for a Service share the read and the watch.
 package wait
 
 import (

@@ -1,12 +1,3 @@
-// Package external waits for objects outside the stream that its resources need
-// ("external:" in ordapply.dev/depends-on). The run waits for them when all
-// other dependencies of a resource are met, up to the timeout of the resource or its wave.
-//
-//	dependencies := external.New(&loop, cluster, judge, external.Run{OnChange: start, OnForbidden: fail})
-//	o, err := dependencies.Watch(need, kind)
-//	if !o.Passed(need.Gate) {
-//		o.AddWaiter(step) // OnChange is called for it when the object changes
-//	}
 package wait
 
 import (

@@ -1,14 +1,3 @@
-// Package podwatch reports, during a run, what keeps the Pods of workloads from starting.
-//
-//	watcher := podwatch.New(&loop, cluster, podwatch.Run{IsWaiting: isWaiting, Live: live, OnProblem: report})
-//	watcher.Start(step, id)       // a Deployment that is waited for
-//	text := watcher.Problem(step) // "container web: ImagePullBackOff (Pod web-1)"
-//
-// The status of a workload that is not ready says little more than how many
-// of its Pods are ready. So its Pods are watched once it has waited for a
-// while, and the problems that keep them from starting are reported during
-// the run. Where it has no Pods, its events are watched, which say why.
-// Nothing is reported where that is forbidden.
 package wait
 
 import (
@@ -45,7 +34,7 @@ type PodRun struct {
 	IsWaiting func(step int) bool
 	Live      func(step int) *unstructured.Unstructured // the workload as last seen; nil when it is gone
 	OnProblem func(step int)                            // Problem has changed
-	OnPod     func(name, state string)                  // a Pod is in a state, see stillness.StateOfPod
+	OnPod     func(name, state string)                  // a Pod is in a state, see wait.StateOfPod
 	Secrets   func() []string                           // the values that no message shows
 	Workloads map[string]int                            // number of steps that create Pods, by namespace
 }

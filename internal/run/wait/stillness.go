@@ -1,11 +1,3 @@
-// Package stillness tells for how long nothing that a run waits for has moved.
-//
-//	clock := stillness.New(time.Now())
-//	clock.Saw(now, "Deployment shop/web", "Replicas: 0/1") // a movement, unless it was seen before
-//	if clock.For(now) >= 30*time.Second { letGo() }
-//
-// What repeats is no movement: a container that crashes again and again, a probe that fails
-// each time, a program that writes the time of its last try.
 package wait
 
 import (

@@ -1,14 +1,3 @@
-// Package kinds waits until an API server serves kinds, and says what is wrong where it does
-// not.
-//
-//	waiter := kinds.NewWaiter(&loop, cluster, kinds.Run{OnServed: send})
-//	if waiter.Await(step, gvk) { // OnServed is called later
-//		report(kinds.Unserved(cluster, gvk, ""))
-//	}
-//
-// A kind is usable when discovery serves it, shortly after its CRD is
-// Established; before that a PATCH gets 404. So both the CRD and the custom
-// resources wait for discovery.
 package wait
 
 import (

@@ -1,8 +1,3 @@
-// Package jsonstream splits consecutive JSON values without separators, as `jq
-// -c '.items[]'` prints them. YAML requires a line --- between them, and its
-// parsers silently stop after the first value.
-//
-//	parts, err := jsonstream.Split([]byte(`{"a":1}{"b":2}`)) // {"a":1} and {"b":2}
 package tree
 
 import (

@@ -1,9 +1,3 @@
-// Package yamltext converts text from editors and shells to UTF-8: it decodes
-// UTF-16, and removes byte order marks and directives that YAML permits before
-// a document and Go parsers reject.
-//
-//	text, err := yamltext.Decode(in)
-//	stream := yamltext.NewReader(file)
 package tree
 
 import (

@@ -1,7 +1,7 @@
-// Package fielddiff compares two objects field by field. A field is identified
+// Package diff compares two objects field by field. A field is identified
 // by its path, and items of a list by their key. It is pure.
 //
-//	fielddiff.Between(live, wanted)[0].String()
+//	diff.Between(live, wanted)[0].String()
 //	// spec.template.spec.containers[name=web].image: web:1 -> web:2
 package diff
 

@@ -1,11 +1,3 @@
-// Package svg draws a plan: columns from left to right, one or more for each
-// wave, with boxes, and arrows that never point back. What is too wide for a page
-// continues below, as lines of text do.
-//
-//	err := svg.Write(w, drawing.Draw(plan))
-//
-// It does not need Graphviz, because a plan already has layers: what remains is
-// to order the boxes of each column so that few arrows cross.
 package drawing
 
 import (

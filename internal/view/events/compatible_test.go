@@ -17,7 +17,7 @@ import (
 func TestVersionKeepsItsFields(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", fmt.Sprintf("version-%d.txt", Version)))
 	require.NoError(t, err, "list the fields of the new version")
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "events.schema.json"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "events.schema.json"))
 	require.NoError(t, err)
 	var schema map[string]any
 	require.NoError(t, json.Unmarshal(page, &schema))

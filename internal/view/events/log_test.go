@@ -119,7 +119,7 @@ func compare(t *testing.T, name string, lines []byte) {
 // type, without unknown fields.
 func checkLines(t *testing.T, lines []byte) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "events.schema.json"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "events.schema.json"))
 	require.NoError(t, err)
 	var schema spec.Schema
 	require.NoError(t, json.Unmarshal(text, &schema))

@@ -49,7 +49,7 @@ func documented() []struct {
 // The schema and the tables in docs/ match the types. `make golden` updates
 // them.
 func TestDocumentation(t *testing.T) {
-	docs := filepath.Join("..", "..", "docs")
+	docs := filepath.Join("..", "..", "..", "docs")
 	golden(t, filepath.Join(docs, "events.schema.json"), func(string) string { return schemaText(t) })
 	golden(t, filepath.Join(docs, "events.md"), func(page string) string {
 		begin, end := "<!-- fields: made by make golden -->\n", "<!-- end of fields -->"
@@ -210,7 +210,7 @@ func schemaOf(of reflect.Type) map[string]any {
 // The schema contains every state of package apply except the one before the
 // first transition.
 func TestEveryStateIsDocumented(t *testing.T) {
-	source, err := os.ReadFile(filepath.Join("..", "..", "progress", "event.go"))
+	source, err := os.ReadFile(filepath.Join("..", "..", "..", "apply", "event", "event.go"))
 	require.NoError(t, err)
 	var states []string
 	for _, m := range regexp.MustCompile(`State = "([a-z ]+)"`).FindAllStringSubmatch(string(source), -1) {

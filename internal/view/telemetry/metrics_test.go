@@ -173,7 +173,7 @@ func TestDocumentation(t *testing.T) {
 		families, err := m.registry.Gather()
 		require.NoError(t, err)
 		require.True(t, len(families) == registered(m), "aRun leaves a metric without a value: %v", families)
-		path := filepath.Join("..", "..", "docs", "metrics.md")
+		path := filepath.Join("..", "..", "..", "docs", "metrics.md")
 		page, err := os.ReadFile(path)
 		require.NoError(t, err)
 		begin, end := "<!-- metrics: made by make golden -->\n", "<!-- end of metrics -->"

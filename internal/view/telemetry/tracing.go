@@ -1,13 +1,3 @@
-// Package tracing sends a run to an OpenTelemetry collector as one trace: the run, its
-// waves, their resources, and the requests about them. The variables OTEL_* of the
-// environment say where to and how, as OpenTelemetry specifies them; without an endpoint
-// there is no trace, and a nil Trace does nothing.
-//
-//	trace, err := tracing.Start(ctx, "ordapply apply", labels)
-//	config.Wrap(trace.Transport)
-//	cluster = trace.Cluster(cluster)
-//	trace.Begin(run) // then Event for each transition
-//	err = trace.End(err)
 package telemetry
 
 import (

@@ -1,8 +1,3 @@
-// Package terminal draws on a terminal that also shows other output: permanent
-// lines, and below them a frame that is redrawn.
-//
-//	screen := terminal.NewScreen(os.Stderr, true)
-//	err := screen.Draw("done\n", []terminal.Line{{Text: "wave 2/5"}}, 80, 24)
 package terminal
 
 import (

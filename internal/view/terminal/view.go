@@ -1,11 +1,3 @@
-// Package liveview computes the display of a run on a terminal: events go in,
-// lines for a given width and height come out. It does no I/O and reads no
-// clock; package terminal draws the lines.
-//
-//	v := liveview.New(track.New(plan, time.Now()), liveview.Options{WaveTimeout: 5 * time.Minute})
-//	above := v.Take(event)               // permanent lines, often none
-//	frame := v.Frame(80, 24, time.Now()) // lines to redraw
-//	above = v.End()
 package terminal
 
 import (

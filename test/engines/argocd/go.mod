@@ -1,4 +1,4 @@
-module github.com/ordapply/ordapply/engines/argocd
+module github.com/ordapply/ordapply/test/engines/argocd
 
 go 1.26
 

@@ -13,7 +13,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/ordapply/ordapply/engines/binaries"
+	"github.com/ordapply/ordapply/test/engines/binaries"
 )
 
 func main() {

@@ -1,4 +1,4 @@
-module github.com/ordapply/ordapply/engines/flux
+module github.com/ordapply/ordapply/test/engines/flux
 
 go 1.26
 

@@ -1,4 +1,4 @@
-module github.com/ordapply/ordapply/internal/test/peers/emit
+module github.com/ordapply/ordapply/test/peers/emit
 
 go 1.26
 

@@ -2,7 +2,7 @@
 // kyaml and on the KRM functions SDK, in the same run: CPU time, wall time and
 // peak memory, as medians of several rounds.
 //
-//	ORDAPPLY_CORPORA=FOLDER go run ./internal/test/peers/fnbench -bin bin
+//	ORDAPPLY_CORPORA=FOLDER go run ./test/peers/fnbench -bin bin
 //
 // Without that folder of real streams only made ones are measured.
 package main

@@ -18,7 +18,7 @@ type function struct{ name, path string }
 // build builds the functions; ours is the first.
 func build(bin string) ([]function, error) {
 	functions := []function{{name: "ours"}, {name: "kyaml"}, {name: "SDK"}}
-	for i, pkg := range []string{"./cmd/sortorder", "./internal/test/peers/kyamlnoop", "./internal/test/peers/sdknoop"} {
+	for i, pkg := range []string{"./cmd/sortorder", "./test/peers/kyamlnoop", "./test/peers/sdknoop"} {
 		path, err := filepath.Abs(filepath.Join(bin, "bench-"+filepath.Base(pkg)))
 		if err != nil {
 			return nil, err

@@ -1,4 +1,4 @@
-module github.com/ordapply/ordapply/internal/test/peers/helm
+module github.com/ordapply/ordapply/test/peers/helm
 
 go 1.26.0
 

@@ -1,4 +1,4 @@
-module github.com/ordapply/ordapply/internal/test/peers/helm3
+module github.com/ordapply/ordapply/test/peers/helm3
 
 go 1.26.0
 

@@ -6,7 +6,7 @@
 // annotations, the CRD and the Namespaces, kapp by its default rules; ours also
 // reads the references of Pod templates and the stamped layers.
 //
-//	go run ./internal/test/peers/orderbench -bin bin
+//	go run ./test/peers/orderbench -bin bin
 package main
 
 import (

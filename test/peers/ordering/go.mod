@@ -1,4 +1,4 @@
-module github.com/ordapply/ordapply/internal/test/peers/ordering
+module github.com/ordapply/ordapply/test/peers/ordering
 
 go 1.26
 

@@ -1,6 +1,6 @@
 // Ordering plans a stream as two other tools do and prints the cost: kapp by
 // its change graph, with its default rules, and cli-utils, the engine of `kpt
-// live`, by its graph sort. internal/test/peers/orderbench compares them with ours.
+// live`, by its graph sort. test/peers/orderbench compares them with ours.
 //
 //	ordering kapp manifests.json
 package main

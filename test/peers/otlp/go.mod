@@ -1,5 +1,5 @@
 // The receiver of the OpenTelemetry collector, with which traces are tested.
-module github.com/ordapply/ordapply/internal/test/peers/otlp
+module github.com/ordapply/ordapply/test/peers/otlp
 
 go 1.26.0
 

@@ -1,0 +1,25 @@
+// Package connect leads a command from its flags to a cluster and to an apply set on it.
+//
+// It completes what a user types at a shell's prompt beyond names
+// of commands and flags: values of flags, contexts, namespaces and apply sets.
+//
+//	connect.InstallCompletion(root)
+//
+// A cluster is asked for at most three seconds. A name that cannot be read is not an error: a
+// shell shows none.
+//
+// It also finds the apply set that a command works on, and makes the run that
+// applies a stream to it:
+//
+//	set, err := connect.OpenExisting(ctx, target, "configmap/shop")
+//	run, err := f.SetFlags.Open(ctx, connect.Job{Target: target, Stream: stream, Plan: plan}, applier, os.Stderr)
+//
+// It also connects a command to the cluster that kubectl would use, and explains
+// what is wrong if it cannot:
+//
+//	target, err := connect.To(ctx, genericclioptions.NewConfigFlags(true))
+//
+// It also finds the apply sets of a cluster:
+//
+//	sets, notes, err := connect.FindSets(ctx, cluster, "shop") // "" for all namespaces
+package connect

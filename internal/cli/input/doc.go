@@ -1,0 +1,26 @@
+// Package input leads from flags to a stream and its plan.
+//
+// It builds the stream and the plan that the flags of a command ask for,
+// and collects everything that is wrong with them into one error.
+//
+//	inputs, options, err := input.ReadAll(cmd, &f.InputFlags, &f.PlanFlags, scope)
+//	stream, plan, err := f.PlanStream(inputs, target.Scope, &options, target)
+//
+// It also reads the files that order a stream: the file of --order, with a
+// SortOrder, stacks or both, and the Chart.yaml of Helm charts.
+//
+//	file, err := input.ReadOrder(ctx, "order.yaml")
+//	options.Stacks = file.Stacks
+//
+// It also reads the manifests that -f and -k name: files, folders, URLs, standard
+// input and kustomizations, stamped with --order.
+//
+//	var in input.InputFlags
+//	in.Register(cmd.Flags())
+//	inputs, err := in.Read(cmd)
+//
+// It also reads the files with rules of health that flags name: HealthRules
+// in CEL, and Argo CD's health checks in Lua.
+//
+//	assessor, err := f.HealthFlags.Assessor(ctx)
+package input

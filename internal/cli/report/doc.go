@@ -1,0 +1,15 @@
+// Package report reports a run: as lines or as a live view on standard error, as results
+// or JSON lines on standard output, and as metrics in a file.
+//
+//	outputs := report.OpenOutputs(cmd)
+//	reporters := outputs.Report(cmd, target, plan, metrics, report.Options{Output: "text"})
+//	reporters.Begin()
+//	reporters.Event(event)
+//	reporters.End(outcome)
+//
+// It also turns the result of a run into an exit code and into the outcome that is
+// reported:
+//
+//	err = report.WithTimeout(summary, report.WithInterrupt(ctx, err))
+//	os.Exit(report.ExitCode(err))
+package report
