@@ -54,7 +54,7 @@ kind: ConfigMap
 metadata: {name: later, namespace: default, annotations: {ordapply.dev/depends-on: apiregistration.k8s.io/APIService/v1.extension.example}}
 `, address, port))
 	code, output := applyThrough(cluster.Kubeconfig, stream, "--wave-timeout", "15s")
-	require.Equal(t, report.TimedOut, code, output)
+	require.Equal(t, report.ExitTimedOut, code, output)
 	require.Contains(t, output, "wait for APIService v1.extension.example: not ready after 15s (--wave-timeout): FailedDiscoveryCheck: ")
 	require.Contains(t, output, "it blocks 1 resource in wave 2/2: ConfigMap default/later")
 	out, err := cluster.TryKubectl("get", "configmap", "later")

@@ -89,7 +89,7 @@ func TestAnObjectIsWrittenAsItWasRead(t *testing.T) {
 			require.NoError(t, err)
 			value, _, _ := unstructured.NestedString(live.Object, "data", "value")
 			if c.says != "" {
-				require.Equal(t, report.Failed, code, output)
+				require.Equal(t, report.ExitFailed, code, output)
 				require.Contains(t, output, c.says)
 				require.Empty(t, value)
 				return

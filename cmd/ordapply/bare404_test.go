@@ -23,7 +23,7 @@ func deleteAnsweredByAProxy(t *testing.T, cluster *testcluster.Cluster) {
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	proxy.Inject(recorder.Always(recorder.Verb("delete", "serviceaccounts"), recorder.NotServed))
 	code, output = applyThrough(proxy.Kubeconfig, []byte(stream), flags...)
-	require.Equal(t, report.Failed, code, output)
+	require.Equal(t, report.ExitFailed, code, output)
 	require.Contains(t, output, "delete ServiceAccount bare404/goes: the API server returned a bare 404")
 	require.Contains(t, output, "check for a proxy between you and the API server")
 	require.Equal(t, "ConfigMap,ServiceAccount", cluster.Kubectl(t, "get", "secret", "s", "-n", namespace, "-o", `jsonpath={.metadata.annotations.applyset\.kubernetes\.io/contains-group-kinds}`))

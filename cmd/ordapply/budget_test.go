@@ -182,7 +182,7 @@ func TestRequestBudgetOfAFailure(t *testing.T) {
 		fmt.Fprintf(&stream, "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d%[1]d, namespace: crashing}\nspec: {selector: {matchLabels: {a: d%[1]d}}, template: {metadata: {labels: {a: d%[1]d}, annotations: {localcluster/behaviour: crash-loop}}, spec: {containers: [{name: c, image: c}]}}}\n", i)
 	}
 	code, output := applyThrough(proxy.Kubeconfig, stream.Bytes(), "--wave-timeout", "15s")
-	require.Equal(t, report.TimedOut, code, output)
+	require.Equal(t, report.ExitTimedOut, code, output)
 	own, requested := 0, 0
 	for _, r := range proxy.Requests() {
 		switch r.Resource {

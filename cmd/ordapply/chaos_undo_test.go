@@ -184,7 +184,7 @@ func (lab chaosLab) killOnce(t *testing.T, act undoAct, k int) {
 		require.Equal(t, act.fails, err != nil, string(output))
 	}
 	if act.fails {
-		require.Equal(t, report.Failed, again.ProcessState.ExitCode(), string(output))
+		require.Equal(t, report.ExitFailed, again.ProcessState.ExitCode(), string(output))
 	}
 	tr.hasAftermath(t, act.after)
 }

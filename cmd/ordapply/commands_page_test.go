@@ -216,13 +216,13 @@ func variablesRead(t *testing.T) []string {
 // exitCodes lists the exit codes. A constant that this does not know fails the test.
 func exitCodes(t *testing.T) string {
 	meaning := map[string]string{
-		"Done":        "done: everything is applied and ready, or there was nothing to do",
-		"Failed":      "something failed, or was refused before anything was written",
-		"Different":   "`ordapply diff`: there are differences",
-		"DiffFailed":  "`ordapply diff`: something failed",
-		"Usage":       "the command line is not valid: nothing was read or written",
-		"TimedOut":    "nothing failed, but something did not become ready in time",
-		"Interrupted": "interrupted by SIGINT or SIGTERM; what was sent is reported",
+		"ExitDone":        "done: everything is applied and ready, or there was nothing to do",
+		"ExitFailed":      "something failed, or was refused before anything was written",
+		"ExitDifferent":   "`ordapply diff`: there are differences",
+		"ExitDiffFailed":  "`ordapply diff`: something failed",
+		"ExitUsage":       "the command line is not valid: nothing was read or written",
+		"ExitTimedOut":    "nothing failed, but something did not become ready in time",
+		"ExitInterrupted": "interrupted by SIGINT or SIGTERM; what was sent is reported",
 	}
 	source, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", "internal", "cli", "report", "exit.go"), nil, 0)
 	require.NoError(t, err)

@@ -45,7 +45,7 @@ spec:
 	manifest := []byte("apiVersion: conversion.example/v1\nkind: Widget\nmetadata: {name: one, namespace: default}\n")
 
 	code, output := applyThrough(cluster.Kubeconfig, manifest, "--wave-timeout", "3s")
-	require.Equal(t, report.TimedOut, code, output)
+	require.Equal(t, report.ExitTimedOut, code, output)
 	require.Contains(t, output, "not applied after 3s (--wave-timeout): ")
 	require.Contains(t, output, `conversion webhook for conversion.example/v1, Kind=Widget failed: Post "https://converter.default.svc:443`)
 	require.Contains(t, output, "; the CustomResourceDefinition of Widget.conversion.example converts between versions with Service default/converter, which does not exist: apply it first")
@@ -76,7 +76,7 @@ endpoints: [{addresses: [%[1]q], conditions: {ready: true}}]
 	refuses.Store(true)
 	proxy.Reset()
 	code, output = applyThrough(proxy.Kubeconfig, []byte("apiVersion: conversion.example/v1\nkind: Widget\nmetadata: {name: two, namespace: default}\n"))
-	require.Equal(t, report.Failed, code, output)
+	require.Equal(t, report.ExitFailed, code, output)
 	require.Contains(t, output, "failed: no such shape; the conversion webhook of the CustomResourceDefinition of Widget.conversion.example returned this error")
 	require.Equal(t, 1, patches(proxy.Requests()))
 }

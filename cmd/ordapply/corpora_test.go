@@ -61,7 +61,7 @@ func TestPlansOfRealStreams(t *testing.T) {
 			path := filepath.Join(folder, name+".yaml")
 			if want.generated > 0 {
 				code, printed := offlineRun("plan", "--dry-run=client", "-f", path)
-				require.Equal(t, report.Failed, code)
+				require.Equal(t, report.ExitFailed, code)
 				require.Equal(t, want.generated, strings.Count(printed, "metadata.generateName creates a new object on each run"))
 				require.Equal(t, want.nameless, strings.Count(printed, "metadata.name is missing"))
 				require.Equal(t, want.generated+want.nameless, strings.Count(printed, "error: "))
@@ -150,7 +150,7 @@ func TestPlansOfRealAnnotations(t *testing.T) {
 			}
 			code, printed := offlineRun(args...)
 			if c.refused {
-				require.Equal(t, report.Failed, code, printed)
+				require.Equal(t, report.ExitFailed, code, printed)
 			} else {
 				require.Equal(t, report.ExitDone, code, printed)
 			}

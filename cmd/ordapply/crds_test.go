@@ -117,7 +117,7 @@ spec:
 	}, time.Minute, 200*time.Millisecond)
 
 	code, output = applyThrough(cluster.Kubeconfig, []byte("apiVersion: broken.example/v1\nkind: Thing\nmetadata: {name: bound, namespace: default}\n"), "--kind-timeout", "1s")
-	require.Equal(t, report.Failed, code, output)
+	require.Equal(t, report.ExitFailed, code, output)
 	require.Contains(t, output, "1 resource of this stream will wait for it\n")
 	require.Contains(t, output, "error: wave 1/1: apply Thing.broken.example default/bound: the backend of broken.example/v1 does not answer even after 1s (--kind-timeout): ")
 	require.Contains(t, output, "; check its APIService (kubectl describe apiservice v1.broken.example)")

@@ -26,7 +26,7 @@ func TestCredentialsThatAreNotAccepted(t *testing.T) {
 	stranger := filepath.Join(t.TempDir(), "kubeconfig")
 	require.NoError(t, clientcmd.WriteToFile(*config, stranger))
 	code, output := applyThrough(stranger, stream)
-	require.Equal(t, report.Failed, code, output)
+	require.Equal(t, report.ExitFailed, code, output)
 	require.Contains(t, output, "does not accept the credentials of your kubeconfig: log in again (")
 
 	for name, args := range map[string][]string{
@@ -37,7 +37,7 @@ func TestCredentialsThatAreNotAccepted(t *testing.T) {
 			proxy.Inject(recorder.Always(func(r *recorder.Request) bool { return r.Verb != "discovery" && r.Verb != "review" },
 				recorder.Status(401, "Unauthorized", "Unauthorized")))
 			code, output = applyThrough(proxy.Kubeconfig, stream, args...)
-			require.Equal(t, report.Failed, code, output)
+			require.Equal(t, report.ExitFailed, code, output)
 			require.Contains(t, output, "does not accept the credentials of your kubeconfig: log in again")
 		})
 	}

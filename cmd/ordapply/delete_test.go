@@ -226,7 +226,7 @@ spec:
 	cluster.Kubectl(t, "delete", "namespace", "stuck", "--wait=false")
 	cluster.Kubectl(t, "wait", "namespace/stuck", "--for=condition=NamespaceDeletionDiscoveryFailure", "--timeout=120s")
 	code, _, output := deleteThrough(cluster.Kubeconfig, []byte(namespace), "--wave-timeout", "20s")
-	require.Equal(t, report.TimedOut, code, output)
+	require.Equal(t, report.ExitTimedOut, code, output)
 	require.Contains(t, output, "error: wave 1/1: delete Namespace stuck: not gone after 20s (--wave-timeout): waiting until it is gone (blocked by NamespaceDeletionDiscoveryFailure: ")
 	require.Contains(t, output, "APIService v1.broken.example is not available (ServiceNotFound)")
 	require.Contains(t, output, "kubectl delete apiservice v1.broken.example\n")
@@ -287,7 +287,7 @@ func deleteInterrupted(t *testing.T, cluster *testcluster.Cluster) {
 	})
 	var out, err bytes.Buffer
 	code = run(ctx, []string{"delete", "-f", "-", "--kubeconfig", proxy.Kubeconfig}, bytes.NewReader(stream), &out, &err)
-	require.Equal(t, report.Interrupted, code, err.String())
+	require.Equal(t, report.ExitInterrupted, code, err.String())
 	require.Contains(t, err.String(), "error: interrupted: no further resource was started; run the same command again to finish")
 	cluster.Kubectl(t, "get", "namespace", "halted")
 	proxy.Inject(nil)

@@ -69,10 +69,10 @@ func TestDiffAgreesWithKubectl(t *testing.T) {
 		require.True(t, conflict == nil || apierrors.IsConflict(conflict), "%s: %v", o, conflict)
 		plain, forced := report.ExitDone, report.ExitDone
 		if changed[o.name()] {
-			plain, forced = report.Failed, report.Failed
+			plain, forced = report.ExitFailed, report.ExitFailed
 		}
 		if conflict != nil {
-			plain = report.Usage
+			plain = report.ExitUsage
 		}
 		require.Equal(t, plain, e.ordapply("diff", "-f", o.file), "diff after %s", o)
 		require.Equal(t, forced, e.ordapply("diff", "--force-conflicts", "-f", o.file), "diff --force-conflicts after %s", o)

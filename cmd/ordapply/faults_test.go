@@ -49,7 +49,7 @@ func faults() []fault {
 		{name: "discovery breaks off", inject: injecting(recorder.Times(3, recorder.Verb("discovery", ""), recorder.Reset))},
 		{name: "GOAWAY with every answer", http2: true, inject: func(p *recorder.Proxy) { p.Inject(recorder.Always(recorder.Verb("patch", ""), p.GoAway)) }},
 		{name: "streams reset", http2: true, inject: injecting(recorder.Times(5, patch, recorder.Reset))},
-		{name: "404 for ever", inject: injecting(recorder.Always(recorder.Verb("patch", "gizmos"), recorder.NotServed)), code: report.Failed, says: "apply Gizmo.NAMESPACE.example NAMESPACE/one: the API server stopped serving this kind: "},
+		{name: "404 for ever", inject: injecting(recorder.Always(recorder.Verb("patch", "gizmos"), recorder.NotServed)), code: report.ExitFailed, says: "apply Gizmo.NAMESPACE.example NAMESPACE/one: the API server stopped serving this kind: "},
 		{name: "the server restarts", inject: func(p *recorder.Proxy) {
 			time.AfterFunc(1500*time.Millisecond, func() {
 				mend := p.Break()
@@ -58,19 +58,19 @@ func faults() []fault {
 		}},
 		{
 			name: "503 for ever", inject: injecting(recorder.Always(recorder.Verb("patch", "configmaps"), recorder.Status(503, "ServiceUnavailable", "busy"))),
-			code: report.Failed, says: "apply ConfigMap NAMESPACE/settings: busy; the API server, or a proxy in front of it, is unavailable: ", tried: true,
+			code: report.ExitFailed, says: "apply ConfigMap NAMESPACE/settings: busy; the API server, or a proxy in front of it, is unavailable: ", tried: true,
 		},
 		{
 			name: "429 for ever", inject: injecting(recorder.Always(recorder.Verb("patch", "configmaps"), recorder.TooManyRequests("1"))),
-			code: report.Failed, says: "apply ConfigMap NAMESPACE/settings: too many requests; the API server, or a proxy in front of it, is limiting requests: ", tried: true,
+			code: report.ExitFailed, says: "apply ConfigMap NAMESPACE/settings: too many requests; the API server, or a proxy in front of it, is limiting requests: ", tried: true,
 		},
 		{
 			name: "connection resets for ever", inject: injecting(recorder.Always(recorder.Verb("patch", "configmaps"), recorder.Reset)),
-			code: report.Failed, says: "apply ConfigMap NAMESPACE/settings: the API server could not be reached: ", tried: true,
+			code: report.ExitFailed, says: "apply ConfigMap NAMESPACE/settings: the API server could not be reached: ", tried: true,
 		},
 		{
 			name: "denied by a webhook", inject: injecting(recorder.Always(recorder.Verb("patch", "configmaps"), recorder.Status(403, "Forbidden", `admission webhook "guard.example" denied the request: no`))),
-			code: report.Failed, says: `apply ConfigMap NAMESPACE/settings: admission webhook "guard.example" denied the request: no`,
+			code: report.ExitFailed, says: `apply ConfigMap NAMESPACE/settings: admission webhook "guard.example" denied the request: no`,
 		},
 	}
 }

@@ -71,7 +71,7 @@ func TestFleetOfFourClusters(t *testing.T) {
 
 	t.Run("a failed cohort stops the next", func(t *testing.T) {
 		out, err := apply(1).CombinedOutput()
-		require.Equal(t, report.Failed, exitCode(err), string(out))
+		require.Equal(t, report.ExitFailed, exitCode(err), string(out))
 		require.Contains(t, string(out), "frail: error: wave 2/2")
 		require.Regexp(t, `(?m)^last +far +not started: cohort rest failed$`, string(out))
 		require.Equal(t, "1", good.version(t))
@@ -147,7 +147,7 @@ func TestFleetOfFourClusters(t *testing.T) {
 		defer mend()
 		far.proxy.Inject(recorder.Always(func(*recorder.Request) bool { return true }, recorder.Reset))
 		out, err := apply(4).CombinedOutput()
-		require.Equal(t, report.Failed, exitCode(err), string(out))
+		require.Equal(t, report.ExitFailed, exitCode(err), string(out))
 		require.Contains(t, string(out), "far: warning: it cannot be reached, and fails if that is still so when its turn comes")
 		require.Regexp(t, `(?m)^last +far +failed `, string(out))
 		require.Equal(t, "4", frail.version(t))
@@ -156,7 +156,7 @@ func TestFleetOfFourClusters(t *testing.T) {
 	t.Run("so does one that never answers, within --timeout", func(t *testing.T) {
 		far.proxy.Inject(recorder.Always(func(*recorder.Request) bool { return true }, far.proxy.Slowly(time.Minute)))
 		out, err := apply(5, "--timeout=20s").CombinedOutput()
-		require.Equal(t, report.TimedOut, exitCode(err), string(out))
+		require.Equal(t, report.ExitTimedOut, exitCode(err), string(out))
 		require.Contains(t, string(out), "far: warning: it cannot be reached, and fails if that is still so when its turn comes: timed out after 20s")
 		require.Regexp(t, `(?m)^last +far +timed out `, string(out))
 		require.Equal(t, "5", frail.version(t))

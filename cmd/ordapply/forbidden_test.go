@@ -106,9 +106,9 @@ func isDenied(t *testing.T, cluster *testcluster.Cluster, account string, args [
 	defer cancel()
 	var out, stderr bytes.Buffer
 	code := run(ctx, append(args, "-n", "denied", "--as", account, "--kubeconfig", cluster.Kubeconfig), nil, &out, &stderr)
-	want := report.Failed
+	want := report.ExitFailed
 	if args[0] == "diff" {
-		want = report.DiffFailed
+		want = report.ExitDiffFailed
 	}
 	require.Equal(t, want, code, "%v: %s", args, stderr.String())
 	require.Regexp(t, `(?m)^error: .*("`+account+`" cannot|"`+account+`" may not)`, stderr.String(), "%v", args)

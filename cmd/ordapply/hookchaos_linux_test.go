@@ -129,7 +129,7 @@ func TestSuspendedInAHook(t *testing.T) {
 	goesOn := time.Now()
 	_ = first.Process.Signal(syscall.SIGCONT)
 	<-ended
-	require.Equal(t, report.Failed, first.ProcessState.ExitCode(), words.String())
+	require.Equal(t, report.ExitFailed, first.ProcessState.ExitCode(), words.String())
 	require.Contains(t, words.String(), "error: this run lost its lock (Lease hook-suspended/ordapply.secret.set): another run took it and has ended since")
 	for _, r := range proxy.Requests() {
 		require.False(t, isWrite(&r) && r.Arrived.After(goesOn), "sent after it went on: %s", r)

@@ -24,7 +24,7 @@ func TestTimeoutBeforeRun(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "app.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"), 0o600))
 	code, output := runOn(t.Context(), nil, "apply", "-f", file, "--timeout", "50ms", "--kubeconfig", kubeconfig)
-	require.Equal(t, report.TimedOut, code, output)
+	require.Equal(t, report.ExitTimedOut, code, output)
 	require.Regexp(t, `^error: timed out after 50ms \(--timeout\) while waiting for the API server at http://127.0.0.1:\d+ \(context c\) to list what it serves: check that it is up, and that this is the context you mean\n$`, output)
 
 	<-requested
@@ -37,7 +37,7 @@ func TestTimeoutBeforeRun(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		go func() { <-requested; interrupt() }()
 		code, output := runOn(ctx, open, append(args, "--kubeconfig", kubeconfig)...)
-		require.Equal(t, report.Interrupted, code, "%v: %s", args, output)
+		require.Equal(t, report.ExitInterrupted, code, "%v: %s", args, output)
 		interrupt()
 	}
 }

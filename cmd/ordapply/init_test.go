@@ -33,7 +33,7 @@ func TestInitOfRealStreams(t *testing.T) {
 			path := filepath.Join(folder, name+".yaml")
 			if want.generated+want.nameless > 0 { // nothing can plan it whole
 				code, output := offlineRun("init", "-f", path)
-				require.Equal(t, report.Failed, code)
+				require.Equal(t, report.ExitFailed, code)
 				require.Contains(t, output, "metadata.generateName")
 				resources := readable(t, path, false)
 				requireSound(t, resources, ordering.Options{})

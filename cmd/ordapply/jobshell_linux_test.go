@@ -97,6 +97,6 @@ func testOrphaned(t *testing.T, bin string, args []string, namespaces uintptr) {
 			time.Sleep(20 * time.Millisecond)
 		}
 	}
-	require.Equal(t, report.TimedOut, p.wait())
+	require.Equal(t, report.ExitTimedOut, p.wait())
 	p.requireClean(t, `^wave 2/3 \(first\): ended after [0-9.]+s: 1 ready, 1 timed out$`, `^2 ready, 1 timed out, 1 not started, in `)
 }

@@ -63,7 +63,7 @@ func TestInterrupted(t *testing.T) {
 	err = runSignalled(cmd, proxy, os.Interrupt, recorder.Verb("patch", "deployments"))
 	var failed *exec.ExitError
 	require.ErrorAs(t, err, &failed)
-	require.Equal(t, report.Interrupted, failed.ExitCode(), output.String())
+	require.Equal(t, report.ExitInterrupted, failed.ExitCode(), output.String())
 	require.Contains(t, output.String(), "1 unsettled")
 	require.Contains(t, output.String(), "error: interrupted: no further resource was started; run the same command again to finish")
 	proxy.Inject(nil)

@@ -32,7 +32,7 @@ func TestLiveOnATerminal(t *testing.T) {
 
 	t.Run("drawn", func(t *testing.T) {
 		p := onTerminal(t, bin, append(args, "--wave-timeout", "4s")...)
-		require.Equal(t, report.TimedOut, p.wait())
+		require.Equal(t, report.ExitTimedOut, p.wait())
 		require.Contains(t, p.raw.String(), "\x1b[?25l", "nothing was drawn")
 		require.Regexp(t, `wave 2/3 \(first\): 1 of 2 ready +[0-9]+s of 4s, run [0-9]+s`, p.raw.String())
 		require.Regexp(t, `Deployment live/stuck +[0-9]+s  `, p.raw.String())
@@ -44,7 +44,7 @@ func TestLiveOnATerminal(t *testing.T) {
 		p.await(t, "Deployment live/stuck")
 		_, err := p.keyboard.Write([]byte{3}) // Ctrl-C
 		require.NoError(t, err)
-		require.Equal(t, report.Interrupted, p.wait())
+		require.Equal(t, report.ExitInterrupted, p.wait())
 		p.requireClean(t, `^wave 2/3 \(first\): ended after `, `^  Deployment live/stuck: unsettled`, `^2 ready, 1 unsettled, 1 not started, in `, `^error: interrupted: `)
 	})
 	for _, env := range []string{"TERM=dumb", "TERM=", "CI=true"} {
@@ -53,14 +53,14 @@ func TestLiveOnATerminal(t *testing.T) {
 			p.Env = append(p.Env, env)
 			p.start(t)
 			go p.look()
-			require.Equal(t, report.TimedOut, p.wait())
+			require.Equal(t, report.ExitTimedOut, p.wait())
 			require.Contains(t, p.raw.String(), "wave 2/3 (first): ")
 			require.NotContains(t, p.raw.String(), "\x1b")
 		})
 	}
 	t.Run("not drawn with -v", func(t *testing.T) {
 		p := onTerminal(t, bin, append(args, "--wave-timeout", "1s", "-v", "1")...)
-		require.Equal(t, report.TimedOut, p.wait())
+		require.Equal(t, report.ExitTimedOut, p.wait())
 		require.Contains(t, p.raw.String(), "planned Deployment live/stuck in wave 2/3 (first): ")
 		require.NotContains(t, p.raw.String(), "\x1b")
 	})
@@ -80,7 +80,7 @@ func TestLiveOnATerminal(t *testing.T) {
 		require.Contains(t, p.shows(), "$ fg\n", "what the shell wrote is still there")
 		_, err = p.keyboard.Write([]byte{3})
 		require.NoError(t, err)
-		require.Equal(t, report.Interrupted, p.wait())
+		require.Equal(t, report.ExitInterrupted, p.wait())
 		p.requireClean(t, `^\$ fg$`, `^wave 2/3 \(first\): ended after `, `^error: interrupted: `)
 	})
 	t.Run("stopped", func(t *testing.T) {
@@ -94,12 +94,12 @@ func TestLiveOnATerminal(t *testing.T) {
 		awaitFile(t, metrics)
 		require.NoError(t, p.Process.Signal(os.Interrupt))
 		go p.look()
-		require.Equal(t, report.TimedOut, p.wait())
+		require.Equal(t, report.ExitTimedOut, p.wait())
 		require.Greater(t, p.raw.Len(), 4096, "the terminal was never full")
 	})
 	t.Run("not drawn", func(t *testing.T) {
 		p := onTerminal(t, bin, append(args, "--no-live", "--wave-timeout", "2s")...)
-		require.Equal(t, report.TimedOut, p.wait())
+		require.Equal(t, report.ExitTimedOut, p.wait())
 		require.NotContains(t, p.raw.String(), "\x1b[")
 		p.requireClean(t, `^  Deployment live/stuck +waiting: `, `^  Deployment live/stuck +timed out: `)
 		require.NotContains(t, p.raw.String(), "deployment.apps/stuck", "on one terminal, the result would say it twice")
@@ -115,13 +115,13 @@ func TestLiveOnATerminal(t *testing.T) {
 		require.Equal(t, report.ExitDone, onTerminal(t, bin, set...).wait())
 		require.NoError(t, os.WriteFile(app, []byte(stream), 0o644))
 		p := onTerminal(t, bin, append(set, "--wave-timeout", "4s")...)
-		require.Equal(t, report.TimedOut, p.wait())
+		require.Equal(t, report.ExitTimedOut, p.wait())
 		require.Regexp(t, `slower than the last run: this wave took [0-9.]+m?s; about 1s after it`, p.raw.String())
 	})
 	t.Run("deletion asks", func(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(liveStream), 0o644))
-		for answer, code := range map[string]int{"\r": report.Failed, "n\r": report.Failed, "\x03": report.Interrupted} {
-			refusal := map[int]string{report.Failed: `^error: not confirmed: nothing was deleted`, report.Interrupted: `^error: interrupted before the answer: nothing was deleted$`}[code]
+		for answer, code := range map[string]int{"\r": report.ExitFailed, "n\r": report.ExitFailed, "\x03": report.ExitInterrupted} {
+			refusal := map[int]string{report.ExitFailed: `^error: not confirmed: nothing was deleted`, report.ExitInterrupted: `^error: interrupted before the answer: nothing was deleted$`}[code]
 			p := onTerminal(t, bin, "delete", "-f", file, "--kubeconfig", cluster.Kubeconfig)
 			p.await(t, "continue? [y/N]")
 			_, err := p.keyboard.Write([]byte(answer))
@@ -137,7 +137,7 @@ func TestLiveOnATerminal(t *testing.T) {
 		p.await(t, "continue? [y/N]")
 		_, err := p.keyboard.Write([]byte("n\r"))
 		require.NoError(t, err)
-		require.Equal(t, report.Failed, p.wait())
+		require.Equal(t, report.ExitFailed, p.wait())
 		p = onTerminal(t, bin, "delete", "-f", file, "--kubeconfig", cluster.Kubeconfig, "--dry-run=server")
 		require.Equal(t, report.ExitDone, p.wait())
 		require.NotContains(t, p.raw.String(), "continue?")
@@ -146,7 +146,7 @@ func TestLiveOnATerminal(t *testing.T) {
 		require.Equal(t, report.ExitDone, p.wait())
 		require.NotContains(t, p.raw.String(), "continue?")
 		require.NoError(t, os.WriteFile(file, []byte(liveStream), 0o644))
-		require.Equal(t, report.TimedOut, onTerminal(t, bin, append(args, "--wave-timeout", "1s")...).wait())
+		require.Equal(t, report.ExitTimedOut, onTerminal(t, bin, append(args, "--wave-timeout", "1s")...).wait())
 	})
 	t.Run("deleted", func(t *testing.T) { // no garbage collector deletes what the Deployment may own
 		require.NoError(t, os.WriteFile(file, []byte(liveStream), 0o644))
@@ -154,7 +154,7 @@ func TestLiveOnATerminal(t *testing.T) {
 		p.await(t, "continue? [y/N]")
 		_, err := p.keyboard.Write([]byte("y\r"))
 		require.NoError(t, err)
-		require.Equal(t, report.TimedOut, p.wait())
+		require.Equal(t, report.ExitTimedOut, p.wait())
 		require.Regexp(t, `wave 2/3: 1 of 2 gone +[0-9]+s of 4s, run [0-9]+s`, p.raw.String())
 		require.Regexp(t, `Deployment live/stuck +[0-9]+s  waiting until it and its dependents are gone`, p.raw.String())
 		p.requireClean(t, `^wave 2/3: ended after [0-9.]+s: 1 deleted, 1 timed out$`, `^1 deleted, 1 timed out, 1 not started, in [0-9.]+s; 1 did not exist$`, `^error: wave 2/3: delete Deployment live/stuck: not gone after 4s`)

@@ -42,7 +42,7 @@ func main() {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		awaitSignals(signals, func() { interrupt(abortable.Interruption{}) })
-		os.Exit(report.Interrupted) // exit at once, even as process 1 of a container, which a signal alone does not terminate
+		os.Exit(report.ExitInterrupted) // exit at once, even as process 1 of a container, which a signal alone does not terminate
 	}()
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
@@ -75,13 +75,13 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case err == nil:
 		return report.ExitDone
 	case errors.Is(err, plan.ErrDifferent):
-		return report.Different
+		return report.ExitDifferent
 	}
 	messages := files.NewWriter(stderr)
 	report.PrintErrors(messages, events.FlattenErrors(err))
 	_ = messages.Close(ctx)
-	if code := report.ExitCode(err); code != report.Failed || cmd.Name() != "diff" || cmd.Parent() != cmd.Root() { // history diff reports no difference by its exit code
+	if code := report.ExitCode(err); code != report.ExitFailed || cmd.Name() != "diff" || cmd.Parent() != cmd.Root() { // history diff reports no difference by its exit code
 		return code
 	}
-	return report.DiffFailed
+	return report.ExitDiffFailed
 }

@@ -36,7 +36,7 @@ func TestAPreviewNeverWrites(t *testing.T) {
 
 	file := filepath.Join(t.TempDir(), "app.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(previewStream("unwritten", "v2")), 0o600))
-	for verb, want := range map[string]int{"plan": report.ExitDone, "diff": report.Different} {
+	for verb, want := range map[string]int{"plan": report.ExitDone, "diff": report.ExitDifferent} {
 		proxy := recorder.Start(t, cluster.Kubeconfig)
 		code, output := ordapplyWith(proxy.Kubeconfig, verb, "-f", file)
 		require.Equal(t, want, code, output)

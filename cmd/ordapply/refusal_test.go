@@ -60,6 +60,6 @@ func applyErrors(t *testing.T, cluster clientcmdapi.Cluster, user clientcmdapi.A
 		Contexts:       map[string]*clientcmdapi.Context{"here": {Cluster: "here", AuthInfo: "here"}},
 	}, config))
 	var out, output bytes.Buffer
-	require.Equal(t, report.Failed, run(t.Context(), []string{"apply", "-f", app, "--kubeconfig", config}, nil, &out, &output))
+	require.Equal(t, report.ExitFailed, run(t.Context(), []string{"apply", "-f", app, "--kubeconfig", config}, nil, &out, &output))
 	return output.String()
 }

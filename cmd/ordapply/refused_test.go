@@ -45,7 +45,7 @@ func TestInvalidRunWritesRunEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			metrics := filepath.Join(t.TempDir(), "run.prom")
 			code, lines := eventsOf(t, append(args, "--metrics-file", metrics)...)
-			require.Contains(t, []int{report.Failed, report.Usage}, code)
+			require.Contains(t, []int{report.ExitFailed, report.ExitUsage}, code)
 			require.GreaterOrEqual(t, len(lines), 2)
 			end := lines[len(lines)-1]
 			require.Equal(t, events.TypeRunEnd, end["type"])
@@ -63,16 +63,16 @@ func TestInvalidRunWritesRunEnd(t *testing.T) {
 // For an invalid metrics file there are no metrics, and the events report it.
 func TestInvalidMetricsFile(t *testing.T) {
 	code, lines := eventsOf(t, "apply", "-f", "app.yaml", "-o", "json", "--metrics-file", "nowhere/run.prom")
-	require.Equal(t, report.Usage, code)
+	require.Equal(t, report.ExitUsage, code)
 	require.Equal(t, "--metrics-file=nowhere/run.prom: folder nowhere does not exist", lines[0]["message"])
-	require.EqualValues(t, report.Usage, lines[1]["exitCode"])
+	require.EqualValues(t, report.ExitUsage, lines[1]["exitCode"])
 }
 
 // The environment may also request events.
 func TestInvalidRunFromEnvironment(t *testing.T) {
 	t.Setenv("ORDAPPLY_OUTPUT", "json")
 	code, lines := eventsOf(t, "apply", "-f", "app.yaml", "--no-such-flag")
-	require.Equal(t, report.Usage, code)
+	require.Equal(t, report.ExitUsage, code)
 	require.Equal(t, events.TypeRunEnd, lines[1]["type"])
 }
 
@@ -83,7 +83,7 @@ func TestInvalidRunText(t *testing.T) {
 		{"plan", "-o", "json", "--no-such-flag"}, {"--no-such-flag", "-o", "json"},
 	} {
 		var out bytes.Buffer
-		require.Equal(t, report.Usage, run(t.Context(), args, strings.NewReader(""), &out, &bytes.Buffer{}))
+		require.Equal(t, report.ExitUsage, run(t.Context(), args, strings.NewReader(""), &out, &bytes.Buffer{}))
 		require.Empty(t, out.String(), "%v", args)
 	}
 }

@@ -42,7 +42,7 @@ func TestErrorsThatAreNotRetried(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			proxy := recorder.Start(t, cluster.Kubeconfig)
 			code, output := applyThrough(proxy.Kubeconfig, []byte(c.manifest), "--kind-timeout", "0")
-			require.Equal(t, report.Failed, code, output)
+			require.Equal(t, report.ExitFailed, code, output)
 			require.Contains(t, output, c.says)
 			require.Equal(t, 1, patches(proxy.Requests()), "sent once")
 		})
@@ -50,7 +50,7 @@ func TestErrorsThatAreNotRetried(t *testing.T) {
 	t.Run("forbidden", func(t *testing.T) {
 		proxy := recorder.Start(t, cluster.Kubeconfig)
 		code, output := applyThrough(proxy.Kubeconfig, []byte(theirs), "--as", "guest")
-		require.Equal(t, report.Failed, code, output)
+		require.Equal(t, report.ExitFailed, code, output)
 		require.Contains(t, output, `"guest" may not create, patch configmaps in namespace "default"`)
 		require.Zero(t, patches(proxy.Requests()), "that is known before anything is sent")
 	})
@@ -75,7 +75,7 @@ func TestWebhookDownThenUp(t *testing.T) {
 	manifest := []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: guarded, namespace: default, labels: {guarded: admit}}\n")
 
 	code, output := applyThrough(cluster.Kubeconfig, manifest, "--wave-timeout", "3s")
-	require.Equal(t, report.TimedOut, code, output)
+	require.Equal(t, report.ExitTimedOut, code, output)
 	require.Contains(t, output, `not applied after 3s (--wave-timeout): Internal error occurred: failed calling webhook "admit.guard.example"`)
 	require.Contains(t, output, "; the webhook does not answer: check that its workload is running and reachable from the API server")
 
@@ -99,7 +99,7 @@ func TestWebhookLeftBehind(t *testing.T) {
 	cluster.Kubectl(t, "apply", "--server-side", "-f", filepath.Join("testdata", "webhook_left_behind.yaml"))
 	waitForWebhook(t, cluster, "left-behind")
 	code, output := applyThrough(cluster.Kubeconfig, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: left-behind, namespace: default, labels: {guarded: left-behind}}\n"), "--wave-timeout", "3s")
-	require.Equal(t, report.TimedOut, code, output)
+	require.Equal(t, report.ExitTimedOut, code, output)
 	require.Contains(t, output, `apply ConfigMap default/left-behind: not applied after 3s (--wave-timeout): Internal error occurred: failed calling webhook "left-behind.guard.example"`)
 	require.Contains(t, output, `service "gone" not found; the Service gone of the webhook does not exist: apply it first, or delete the webhook configuration if it is a leftover`)
 }

@@ -112,7 +112,7 @@ func missingPermissionsAreReported(t *testing.T, cluster *testcluster.Cluster) {
 			replaceRole(t, cluster, less)
 			proxy.Reset()
 			code, stderrText := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, files...)...)
-			require.Equal(t, report.Failed, code, stderrText)
+			require.Equal(t, report.ExitFailed, code, stderrText)
 			require.Zero(t, patches(proxy.Requests()), "nothing is written")
 			require.Equal(t, wantedDenials(role.Namespace, rule), denials(stderrText))
 			replaceRole(t, cluster, &role)
@@ -153,7 +153,7 @@ func rolesSufficeToDelete(t *testing.T, cluster *testcluster.Cluster) {
 
 	replaceRole(t, cluster, withoutVerb(t, roles, "shop", "deployments", "delete"))
 	code, stderrText := ordapplyWith(proxy.Kubeconfig, remove...)
-	require.Equal(t, report.Failed, code, stderrText)
+	require.Equal(t, report.ExitFailed, code, stderrText)
 	require.Equal(t, []string{
 		`error: "system:serviceaccount:default:remover" may not delete deployments.apps in namespace "shop"`,
 		`error: "system:serviceaccount:default:remover" may not delete statefulsets.apps in namespace "shop"`,
@@ -191,7 +191,7 @@ func TestRolesOfAnApplySetSuffice(t *testing.T) {
 	replaceRole(t, cluster, without(t, roles, "keeping", "leases"))
 	proxy.Reset()
 	code, stderrText := ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, report.Failed, code, stderrText)
+	require.Equal(t, report.ExitFailed, code, stderrText)
 	require.Equal(t, []string{
 		`error: "system:serviceaccount:default:keeper" may not create, get, update leases.coordination.k8s.io in namespace "keeping"`,
 	}, denials(stderrText))
@@ -238,7 +238,7 @@ func TestRolesOfAPruneSuffice(t *testing.T) {
 	replaceRole(t, cluster, withoutVerb(t, roles, "rights-prune", "configmaps", "delete"))
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream("rights-prune", 1)+deployment+"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: new, namespace: rights-prune}\n"), 0o600))
 	code, stderrText = ordapplyWith(proxy.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, report.Failed, code, stderrText)
+	require.Equal(t, report.ExitFailed, code, stderrText)
 	require.Equal(t, []string{`error: "system:serviceaccount:default:pruner" may not delete configmaps in namespace "rights-prune"`}, denials(stderrText))
 	_, err := cluster.TryKubectl("get", "configmap", "new", "-n", "rights-prune")
 	require.Error(t, err, "nothing was written")
@@ -344,7 +344,7 @@ func TestRolesOfASetDeletionSuffice(t *testing.T) {
 
 	replaceRole(t, cluster, withoutVerb(t, roles, "rights-set-deletion", "configmaps", "delete"))
 	code, stderrText = ordapplyWith(proxy.Kubeconfig, remove...)
-	require.Equal(t, report.Failed, code, stderrText)
+	require.Equal(t, report.ExitFailed, code, stderrText)
 	require.Equal(t, []string{`error: "system:serviceaccount:default:deleter" may not delete configmaps in namespace "rights-set-deletion"`}, denials(stderrText))
 	for _, r := range proxy.Requests() {
 		require.Contains(t, []string{"get", "list", "watch", "review", "discovery"}, r.Verb, "nothing is written: %s", r)

@@ -85,7 +85,7 @@ func testStatusWatch(t *testing.T, cluster *testcluster.Cluster) {
 	awaitLine(t, lines, "ConfigMap set-verbs/a: ready")
 	awaitLine(t, lines, "(no layer): Healthy, 2/2 ready")
 	interrupt()
-	require.Equal(t, report.Interrupted, <-ended)
+	require.Equal(t, report.ExitInterrupted, <-ended)
 }
 
 // awaitLine reads lines up to a given one.
@@ -129,7 +129,7 @@ func testOtherCluster(t *testing.T, cluster *testcluster.Cluster) {
 
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	code, output := ordapplyWith(proxy.Kubeconfig, "rollback", "shop", "-n", "set-verbs", "--to-revision", "2")
-	require.Equal(t, report.Failed, code, output)
+	require.Equal(t, report.ExitFailed, code, output)
 	require.Contains(t, output, "error: revision 2 was applied to another cluster (its kube-system namespace has uid another, that of ")
 	for _, r := range proxy.Requests() {
 		require.Contains(t, []string{"get", "list", "discovery"}, r.Verb, "%s %s", r.Resource, r.Name)

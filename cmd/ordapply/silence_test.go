@@ -52,7 +52,7 @@ spec:
     metadata: {labels: {app: %[1]s}, annotations: {localcluster/behaviour: crash-loop}}
     spec: {containers: [{name: c, image: c}]}
 `, "silence-"+name)), "--wave-timeout", "15s")
-			require.Equal(t, report.TimedOut, code, output)
+			require.Equal(t, report.ExitTimedOut, code, output)
 			for _, words := range c.says {
 				require.Contains(t, output, words)
 			}

@@ -34,7 +34,7 @@ func TestSlowStepsAreReported(t *testing.T) {
 	waiting.Wait()
 	for name, h := range tried {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, report.Interrupted, h.ended.code, h.ended.output)
+			require.Equal(t, report.ExitInterrupted, h.ended.code, h.ended.output)
 			require.Regexp(t, "(?m)^"+h.words.Replace("still "+h.doing)+"[^\n]*, after 1[01]s$", h.ended.output)
 			require.Equal(t, 1, strings.Count(h.ended.output, "still "), "once, not every second: %s", h.ended.output)
 		})

@@ -85,7 +85,7 @@ all       2/3    Degraded`
 	p.awaitScreen(t, degraded)
 	_, err = p.keyboard.Write([]byte{3}) // Ctrl-C
 	require.NoError(t, err)
-	require.Equal(t, report.Interrupted, p.wait())
+	require.Equal(t, report.ExitInterrupted, p.wait())
 	p.requireClean(t)
 	require.Equal(t, degraded, withoutCreationTime(p.shows()))
 	for _, env := range []string{"TERM=dumb", "TERM=", "CI=true"} {
@@ -96,7 +96,7 @@ all       2/3    Degraded`
 			go p.look()
 			p.await(t, "Degraded")
 			p.signal(t, syscall.SIGINT)
-			require.Equal(t, report.Interrupted, p.wait())
+			require.Equal(t, report.ExitInterrupted, p.wait())
 			require.NotContains(t, p.raw.String(), "\x1b")
 		})
 	}

@@ -103,7 +103,7 @@ func TestStatusFollowsByWatches(t *testing.T) {
 	quiet(t, proxy)
 	t.Run("remarks", func(t *testing.T) { testRemarkOfAWatch(t, cluster, f) })
 	f.interrupt()
-	require.Equal(t, report.Interrupted, <-f.ended)
+	require.Equal(t, report.ExitInterrupted, <-f.ended)
 	for line := range f.errs {
 		require.Empty(t, line)
 	}
@@ -268,7 +268,7 @@ func TestStatusWithoutTheRightToWatch(t *testing.T) {
 	cluster.Kubectl(t, "delete", "configmap", "a", "-n", "set-unwatched")
 	awaitLine(t, f.out, "(no layer): Degraded, 1/2 ready")
 	f.interrupt()
-	require.Equal(t, report.Interrupted, <-f.ended)
+	require.Equal(t, report.ExitInterrupted, <-f.ended)
 }
 
 const unwatchedRole = `apiVersion: rbac.authorization.k8s.io/v1

@@ -123,7 +123,7 @@ func (s *suspension) try() {
 func (s *suspension) check(t *testing.T, log *auditlog.Log) {
 	require.NoError(t, s.failed, string(s.secondly))
 	require.Error(t, s.ended, "the first run ended with success: %s", s.printed.String())
-	require.Equal(t, report.Failed, s.first.ProcessState.ExitCode(), s.printed.String())
+	require.Equal(t, report.ExitFailed, s.first.ProcessState.ExitCode(), s.printed.String())
 	require.Contains(t, s.printed.String(), "error: this run lost its lock (Lease "+s.namespace+"/ordapply.secret.set): another run took it and has ended since")
 	require.NotContains(t, s.printed.String(), "interrupted")
 	unsettled, late := map[string]bool{}, map[string]bool{}
@@ -231,7 +231,7 @@ func TestALockThatIsLostInAWave(t *testing.T) {
 			s.ends.Store(true)
 			close(lost)
 			s.ended = s.first.Wait()
-			require.Equal(t, report.Failed, s.first.ProcessState.ExitCode(), s.printed.String())
+			require.Equal(t, report.ExitFailed, s.first.ProcessState.ExitCode(), s.printed.String())
 			require.Contains(t, s.printed.String(), "error: this run lost its lock (Lease "+s.namespace+"/ordapply.secret.set): "+c.says)
 			require.False(t, sentLate.Load(), s.printed.String())
 		})

@@ -150,13 +150,13 @@ func TestTimeoutOfEveryRequest(t *testing.T) {
 	waiting.Wait()
 	for name, h := range tried {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, report.TimedOut, h.late.code, h.late.output)
+			require.Equal(t, report.ExitTimedOut, h.late.code, h.late.output)
 			require.Less(t, h.late.took, waits+15*time.Second, h.late.output)
 			require.NotContains(t, h.late.output, "interrupted")
 			if h.doing != "" {
 				require.Contains(t, h.late.output, h.words.Replace("error: timed out after 4s (--timeout) while "+h.doing))
 			}
-			require.Equal(t, report.Interrupted, h.ended.code, h.ended.output)
+			require.Equal(t, report.ExitInterrupted, h.ended.code, h.ended.output)
 			require.Less(t, h.ended.took, waits+15*time.Second, h.ended.output)
 		})
 	}
@@ -232,12 +232,12 @@ func TestTimeoutOfEveryFile(t *testing.T) {
 	for name, p := range tried {
 		t.Run(name, func(t *testing.T) {
 			if p.doing != "" {
-				require.Equal(t, report.TimedOut, p.late.code, p.late.output)
+				require.Equal(t, report.ExitTimedOut, p.late.code, p.late.output)
 				require.Less(t, p.late.took, reads+15*time.Second, p.late.output)
 				require.Contains(t, p.late.output, "error: timed out after 2s (--timeout) while reading ")
 				require.Contains(t, p.late.output, p.doing)
 			}
-			require.Equal(t, report.Interrupted, p.ended.code, p.ended.output)
+			require.Equal(t, report.ExitInterrupted, p.ended.code, p.ended.output)
 			require.Less(t, p.ended.took, reads+15*time.Second, p.ended.output)
 			require.Contains(t, p.ended.output, "interrupted")
 		})
@@ -279,7 +279,7 @@ func TestTheTimeoutOfReadingTheConfigFile(t *testing.T) {
 	t.Setenv("ORDAPPLY_TIMEOUT", "300ms")
 	t.Setenv("ORDAPPLY_CONFIG", fifo)
 	code, output := runOn(t.Context(), http.NoBody, "apply", "-f", "app.yaml")
-	require.Equal(t, report.TimedOut, code, output)
+	require.Equal(t, report.ExitTimedOut, code, output)
 	require.Contains(t, output, "error: timed out after 300ms (--timeout) while reading "+fifo+" (ORDAPPLY_CONFIG)")
 
 	config := filepath.Join(t.TempDir(), "config.yaml")
@@ -287,7 +287,7 @@ func TestTheTimeoutOfReadingTheConfigFile(t *testing.T) {
 	t.Setenv("ORDAPPLY_TIMEOUT", "")
 	t.Setenv("ORDAPPLY_CONFIG", config)
 	code, output = runOn(t.Context(), http.NoBody, "apply", "-f", fifo)
-	require.Equal(t, report.TimedOut, code, output)
+	require.Equal(t, report.ExitTimedOut, code, output)
 	require.Contains(t, output, "error: timed out after 200ms (--timeout) while reading "+fifo)
 }
 

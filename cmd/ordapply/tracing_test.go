@@ -59,7 +59,7 @@ data: {"not a key": ""}
 `
 	var out, output bytes.Buffer
 	code := run(context.Background(), []string{"apply", "-f", "-", "--kubeconfig", cluster.Kubeconfig, "--applyset", "traced", "-n", "default"}, strings.NewReader(stream), &out, &output)
-	require.Equal(t, report.Failed, code, output.String())
+	require.Equal(t, report.ExitFailed, code, output.String())
 	require.NotContains(t, output.String(), "the trace")
 
 	spans := map[string]span{}

@@ -105,14 +105,14 @@ func unservedKind(t *testing.T, dir string) {
 	require.Equal(t, "ConfigMap,Gadget.unserved.example", promised(t, dir, namespace))
 
 	code, _, output = deleteThrough(kubeconfig, nil, "-f", "-") // an empty stream
-	require.Equal(t, report.Failed, code, output)
+	require.Equal(t, report.ExitFailed, code, output)
 	code, out, output := deleteThrough(kubeconfig, []byte(gadget(group)), "-n", namespace)
-	require.Equal(t, report.Failed, code, output)
+	require.Equal(t, report.ExitFailed, code, output)
 	require.Contains(t, output, "the API server does not serve Gadget.unserved.example now, but its objects may still exist")
 	require.NotContains(t, out, "not found")
 
 	code, output = deleteSet(kubeconfig, "s", namespace)
-	require.Equal(t, report.Failed, code, output)
+	require.Equal(t, report.ExitFailed, code, output)
 	require.Contains(t, output, "the apply set has members of kind Gadget.unserved.example that cannot be listed")
 	mustKubectl(t, dir, "", "get", "configmap", "m", "-n", namespace)
 	mustKubectl(t, dir, "", "get", "secret", "ordapply.s.v1", "-n", namespace)

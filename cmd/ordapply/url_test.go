@@ -64,7 +64,7 @@ func TestManifestsFromAURL(t *testing.T) {
 			require.Contains(t, out.String(), "ConfigMap default/from-afar")
 			continue
 		}
-		require.Equal(t, report.Failed, code, "%s: %s", path, out.String())
+		require.Equal(t, report.ExitFailed, code, "%s: %s", path, out.String())
 		require.Equal(t, "error: "+want+"\n", output.String())
 	}
 	for _, request := range *requested {
@@ -81,7 +81,7 @@ func TestAURLGetsNoCredentialsOfTheCluster(t *testing.T) {
 	require.NoError(t, os.WriteFile(kubeconfig, []byte("{apiVersion: v1, kind: Config, current-context: c, clusters: [{name: c, cluster: {server: '"+at+"'}}], "+
 		"users: [{name: u, user: {token: very-secret}}], contexts: [{name: c, context: {cluster: c, user: u}}]}"), 0o600))
 	code, output := runOn(t.Context(), nil, "plan", "-f", at+"/app.yaml", "--kubeconfig", kubeconfig, "--token", "very-secret")
-	require.Equal(t, report.Failed, code, output)
+	require.Equal(t, report.ExitFailed, code, output)
 	require.NotEmpty(t, *requested)
 	require.Empty(t, (*requested)[0].Header.Get("Authorization"))
 	_, output = runOn(t.Context(), nil, "plan", "--dry-run=client", "-f", strings.Replace(at, "http://", "http://ann:secret@", 1)+"/none.yaml")
@@ -99,6 +99,6 @@ func TestAHungDownloadIsInterrupted(t *testing.T) {
 		ctx, interrupt := context.WithCancel(t.Context())
 		time.AfterFunc(50*time.Millisecond, interrupt)
 		code, output := runOn(ctx, nil, append(verb, "-f", server.URL+"/hung")...)
-		require.Equal(t, report.Interrupted, code, "%v: %s", verb, output)
+		require.Equal(t, report.ExitInterrupted, code, "%v: %s", verb, output)
 	}
 }

@@ -13,13 +13,13 @@ import (
 
 // Exit codes.
 const (
-	ExitDone    = 0
-	Different   = 1 // of diff; its errors have other codes
-	Failed      = 1
-	DiffFailed  = 2
-	Usage       = 2
-	TimedOut    = 3   // nothing failed
-	Interrupted = 130 // as of a shell, for SIGINT
+	ExitDone        = 0
+	ExitDifferent   = 1 // of diff; its errors have other codes
+	ExitFailed      = 1
+	ExitDiffFailed  = 2
+	ExitUsage       = 2
+	ExitTimedOut    = 3   // nothing failed
+	ExitInterrupted = 130 // as of a shell, for SIGINT
 )
 
 // Code returns the exit code for a run's error; the outcome of a rollback
@@ -32,13 +32,13 @@ func ExitCode(err error) int {
 	case err == nil:
 		return ExitDone
 	case errors.Is(err, apply.ErrInterrupted) && !errors.As(err, &undone):
-		return Interrupted
+		return ExitInterrupted
 	case errors.As(err, &misuse):
-		return Usage
+		return ExitUsage
 	case errors.As(err, &timeout):
-		return TimedOut
+		return ExitTimedOut
 	}
-	return Failed
+	return ExitFailed
 }
 
 // TimeoutError reports a run in which nothing failed but something did not
@@ -136,9 +136,9 @@ func runState(code int) string {
 	switch code {
 	case ExitDone:
 		return "done"
-	case TimedOut:
+	case ExitTimedOut:
 		return "timedOut"
-	case Interrupted:
+	case ExitInterrupted:
 		return "interrupted"
 	}
 	return "failed"

@@ -59,9 +59,9 @@ func stateOf(err error) fleet.State {
 	switch report.ExitCode(err) {
 	case report.ExitDone:
 		return fleet.Done
-	case report.TimedOut:
+	case report.ExitTimedOut:
 		return fleet.TimedOut
-	case report.Interrupted:
+	case report.ExitInterrupted:
 		return fleet.Interrupted
 	}
 	return fleet.Failed

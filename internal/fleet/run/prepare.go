@@ -54,7 +54,7 @@ func (r *runner) prepare(ctx context.Context, clusters []fleet.Cluster, show *co
 // the connection, or --timeout was over.
 func unanswered(err error) bool {
 	_, is := errors.AsType[*connect.UnreachableError](err)
-	return is || err != nil && report.ExitCode(err) == report.TimedOut
+	return is || err != nil && report.ExitCode(err) == report.ExitTimedOut
 }
 
 // errNothing ends the errors of a fleet that was not applied to.
