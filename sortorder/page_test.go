@@ -17,8 +17,8 @@ import (
 // which they are decoded. `make golden` writes it.
 func TestFilesPage(t *testing.T) {
 	page := "# Files\n\n" +
-		"Every field of the files that you write. An unknown field is an error that suggests the\n" +
-		"nearest known one.\n\n" +
+		"Every field of the files that you write, a string unless another type is given. An unknown field\n" +
+		"is an error that suggests the nearest known one.\n\n" +
 		"## SortOrder\n\n" +
 		"The configuration of [`sortorder`](sortorder.md), and the file of `ordapply --order`, which may\n" +
 		"also contain [stacks](ordering.md#stacks), timeouts and health rules. Editors validate it with\n" +
@@ -47,7 +47,7 @@ func TestFilesPage(t *testing.T) {
 }
 
 func fleetTable() string {
-	table := "| field | type | meaning |\n|---|---|---|\n"
+	table := "| field | meaning |\n|---|---|\n"
 	const selector = "cohorts[].selector"
 	for _, f := range fleet.Fields() {
 		if strings.HasPrefix(f.Path, selector+".") {
@@ -56,7 +56,7 @@ func fleetTable() string {
 		if f.Path == selector {
 			f.Meaning += " Fields as in `sortOrder[].labelSelector`."
 		}
-		table += fmt.Sprintf("| `%s` | %s | %s |\n", f.Path, f.Type, f.Meaning)
+		table += fieldRow(f.Path, f.Type, f.Meaning)
 	}
 	return table
 }
@@ -64,7 +64,7 @@ func fleetTable() string {
 // fieldTable returns a table of the fields below a path, and of the fields in them. If the
 // fields of a type are in the table already, a reference to them takes their place.
 func fieldTable(path string, of reflect.Type) string {
-	return "| field | type | meaning |\n|---|---|---|\n" + fieldRows(path, of, map[reflect.Type]string{})
+	return "| field | meaning |\n|---|---|\n" + fieldRows(path, of, map[reflect.Type]string{})
 }
 
 func fieldRows(path string, of reflect.Type, seen map[reflect.Type]string) string {
@@ -72,7 +72,7 @@ func fieldRows(path string, of reflect.Type, seen map[reflect.Type]string) strin
 	for _, field := range fieldsOf(of) {
 		if isCondition(of, field) && path != "sortOrder[]." {
 			if field.Index[len(field.Index)-1] == 0 {
-				fmt.Fprintf(&rows, "| `%s…` | | `matchAnnotations` to `namespace`, as in `sortOrder[]`. |\n", path)
+				fmt.Fprintf(&rows, "| `%s…` | `matchAnnotations` to `namespace`, as in `sortOrder[]`. |\n", path)
 			}
 			continue
 		}
@@ -83,13 +83,21 @@ func fieldRows(path string, of reflect.Type, seen map[reflect.Type]string) strin
 			meaning += " Fields as in `" + known + "`."
 			inner = nil
 		}
-		fmt.Fprintf(&rows, "| `%s` | %s | %s |\n", name, kind, meaning)
+		rows.WriteString(fieldRow(name, kind, meaning))
 		if inner != nil {
 			seen[inner] = name
 			rows.WriteString(fieldRows(name+step+".", inner, seen))
 		}
 	}
 	return rows.String()
+}
+
+// fieldRow returns a row of a table: the field with its type, unless that is string.
+func fieldRow(name, kind, meaning string) string {
+	if kind == "string" {
+		return fmt.Sprintf("| `%s` | %s |\n", name, meaning)
+	}
+	return fmt.Sprintf("| `%s` (%s) | %s |\n", name, kind, meaning)
 }
 
 // isCondition reports whether a field of a struct is one of the conditions that selectors,
