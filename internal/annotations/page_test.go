@@ -22,7 +22,7 @@ func rows() map[string]row {
 		"failed-when":   {"a CEL condition over `self`", "the resource has failed when it holds", "[health](health.md#rules-on-an-object)"},
 		"ignore-fields": {"paths such as `spec.replicas, …`", "fields that are left to other field managers once these own them", "[apply](apply.md#fields-that-others-may-change)"},
 		"lifecycle":     {"`keep`", "neither prune nor delete removes the resource", "[state](state.md#what-is-pruned)"},
-		"on-immutable":  {"`recreate`", "the resource may be deleted and created again to change an immutable field", "[apply](apply.md#annotations)"},
+		"on-immutable":  {"`recreate`", "the resource may be deleted and created again to change an immutable field", "[apply](apply.md#recreating-an-object)"},
 		"ordering":      {"`true` or `false`, for the whole stream", "`false`: only declared dependencies define the order", "[ordering](ordering.md#turning-ordering-off)"},
 		"prerequisites": {"`true` or `false`, for the whole stream", "`false`: CRDs and Namespaces get no wave of their own", "[ordering](ordering.md#turning-ordering-off)"},
 		"provides":      {"`group/Kind, …`", "kinds that exist once the resource is ready", "[ordering](ordering.md#edges)"},
