@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -36,10 +37,44 @@ func Draw(p *ordering.Plan) *Drawing {
 	for w := range p.Waves {
 		d.Waves[w].Title = p.WaveTitle(w)
 	}
+	d.gates(p)
 	for b, box := range d.Boxes {
 		d.Waves[box.Wave].Boxes = append(d.Waves[box.Wave].Boxes, b)
 	}
 	return d
+}
+
+// gates describes the gate before each wave: all resources of the wave before must be
+// applied, and the resources ready whose ReadyBy is that wave.
+func (d *Drawing) gates(p *ordering.Plan) {
+	ready, applied := make([]int, len(p.Waves)), make([]int, len(p.Waves))
+	for _, s := range p.Steps {
+		switch {
+		case s.ReadyBy > s.Wave && s.Gate != graph.Applied:
+			ready[s.ReadyBy]++
+			applied[s.Wave]++
+		case s.Gate == graph.Applied:
+			applied[s.Wave]++
+		default:
+			ready[s.Wave]++
+		}
+	}
+	for w := 1; w < len(d.Waves); w++ {
+		var parts []string
+		if n := ready[w-1]; n > 0 {
+			parts = append(parts, fmt.Sprint(n, " ready"))
+		}
+		if n := applied[w-1]; n > 0 {
+			parts = append(parts, fmt.Sprint(n, " applied"))
+		}
+		if len(parts) > 0 {
+			verb := " are "
+			if strings.HasPrefix(parts[0], "1 ") {
+				verb = " is "
+			}
+			d.Waves[w].Gate = "opens when " + strings.Replace(strings.Join(parts, ", "), " ", verb, 1)
+		}
+	}
 }
 
 // hookCounts returns the number of hooks of each event, for the title of a drawing:

@@ -28,6 +28,8 @@ type Drawing struct {
 // DrawnWave is a wave and its boxes, as indices into Drawing.Boxes.
 type DrawnWave struct {
 	Title string // "wave 2/5 (data)"
+	Gate  string // "opens when 4 are ready, 2 applied", counting resources of earlier waves; or ""
+	State string // class of the gate in SVG, for a style sheet
 	Boxes []int
 }
 
@@ -36,6 +38,8 @@ type Box struct {
 	Kind  string   // or "platform/data: 12 resources", or a layer's name
 	Names []string // "namespace/name", sorted
 	Layer string   // of its resources; "" if none
+	Steps []int    // its resources, as indices into Plan.Steps
+	State string   // class in SVG, for a style sheet
 	Wave  int      // index into Drawing.Waves
 	End   bool     // the end of a layer; arrows to dependents of the whole layer start here
 }
@@ -186,6 +190,7 @@ func (d *Drawing) boxes(p *ordering.Plan, keys []string, coarse bool) []int {
 		if d.Boxes[b].Layer != s.Layer {
 			d.Boxes[b].Layer = ""
 		}
+		d.Boxes[b].Steps = append(d.Boxes[b].Steps, i)
 		kinds[b][kindTitle(s.ID)]++
 		d.Boxes[b].Names = append(d.Boxes[b].Names, strings.TrimPrefix(s.ID.String(), kindTitle(s.ID)+" "))
 	}

@@ -24,9 +24,6 @@ var pageStyle string
 //go:embed page/tools.js
 var toolsScript string
 
-//go:embed page/graph.js
-var graphScript string
-
 //go:embed page/page.js
 var pageScript string
 
@@ -37,14 +34,21 @@ func Write(w io.Writer, run *Run) error {
 	if err != nil {
 		return err
 	}
-	data, err := json.Marshal(shown(run)) // escapes <, > and &: no text can end the element
+	shown := shown(run)
+	graphs := make([]template.HTML, len(run.Parts))
+	for n, p := range run.Parts {
+		if graphs[n], shown.Parts[n].Boxes, err = p.graph(run.Schedule, shown.Parts[n].Critical); err != nil {
+			return err
+		}
+	}
+	data, err := json.Marshal(shown) // escapes <, > and &: no text can end the element
 	if err != nil {
 		return err
 	}
-	script := "(() => {\n\"use strict\";\n" + toolsScript + graphScript + pageScript + "})();\n"
+	script := "(() => {\n\"use strict\";\n" + toolsScript + pageScript + "})();\n"
 	return page.Execute(w, map[string]any{
 		"Title": title(run), "Style": template.CSS(pageStyle), "Script": template.JS(script), "Data": template.JS(data),
-		"Policy": policy(pageStyle, script),
+		"Graphs": graphs, "Policy": policy(pageStyle, script),
 	})
 }
 
@@ -88,6 +92,7 @@ type pagePart struct {
 	Hooks     []pageResource
 	Failures  []pageFailure
 	Critical  []pageSegment
+	Boxes     [][]int // of the graph: the resources in each
 }
 
 type pageWave struct {

@@ -109,6 +109,40 @@ func TestPageIsText(t *testing.T) {
 	}
 }
 
+// The graph is the drawing of the plan with the states of the run; needs that no plan has
+// are left out.
+func TestGraph(t *testing.T) {
+	for name, c := range map[string]struct {
+		events, schedule string
+		boxes            [][]int
+		has, hasNot      []string
+	}{
+		"waves": {lines(), "waves", [][]int{{0}, {1}, {2}, {3}}, []string{
+			`class="box good critical" id="box3"`, `class="box good" id="box2"`, `class="grey box1 box3"`,
+			`>wave 3/3 (app)<tspan`, `>opens when 2 are ready<`, `class="gate open"`,
+		}, []string{`class="grey box0`}},
+		"no waves":  {lines(), "graph", [][]int{{0}, {1}, {2}, {3}}, []string{`>wave 3/3 (app)<`}, []string{`class="gate`}},
+		"declared":  {strings.Replace(lines(), `"reason":"env"`, `"declared":true,"reason":"env"`, 1), "waves", [][]int{{0}, {1}, {2}, {3}}, []string{`class="black box1 box3"`}, nil},
+		"deletion":  {strings.ReplaceAll(lines(), `"operation":"apply"`, `"operation":"delete"`), "waves", [][]int{{0}, {1}, {2}, {3}}, []string{`>opens when 2 are deleted<`}, []string{"are ready"}},
+		"cycle":     {strings.NewReplacer(`"wave":2`, `"wave":1`, `"wave":3`, `"wave":1`).Replace(chain(3, "waves")), "waves", [][]int{{0, 1, 2}}, nil, []string{"<path class"}},
+		"backwards": {chain(3, "waves"), "waves", [][]int{{0}, {1}, {2}}, []string{`class="grey box1 box2"`}, []string{`box2 box0`}},
+		"too long":  {chain(300, "waves"), "waves", nil, nil, []string{"<svg"}},
+	} {
+		run, err := Read(strings.NewReader(c.events))
+		require.NoError(t, err, name)
+		p := run.Parts[0]
+		svg, boxes, err := p.graph(c.schedule, shown(run).Parts[0].Critical)
+		require.NoError(t, err, name)
+		require.Equal(t, c.boxes, boxes, name)
+		for _, text := range c.has {
+			require.Contains(t, svg, text, name)
+		}
+		for _, text := range c.hasNot {
+			require.NotContains(t, svg, text, name)
+		}
+	}
+}
+
 // chain returns the events of n resources, each of which needs the one before it and
 // takes a second. The last of them needs the first, for which all others wait too.
 func chain(n int, schedule string) string {
