@@ -45,35 +45,35 @@ func Draw(p *ordering.Plan) *Drawing {
 }
 
 // gates describes the gate before each wave: all resources of the wave before must be
-// applied, and the resources ready whose ReadyBy is that wave.
+// applied, and those ready, and hooks done, whose ReadyBy is that wave.
 func (d *Drawing) gates(p *ordering.Plan) {
-	ready, applied := make([]int, len(p.Waves)), make([]int, len(p.Waves))
+	type count struct{ ready, applied, hooks int }
+	held := make([]count, len(p.Waves))
 	for _, s := range p.Steps {
-		switch {
-		case s.ReadyBy > s.Wave && s.Gate != graph.Applied:
-			ready[s.ReadyBy]++
-			applied[s.Wave]++
-		case s.Gate == graph.Applied:
-			applied[s.Wave]++
-		default:
-			ready[s.Wave]++
+		if s.Gate != graph.Applied {
+			held[s.ReadyBy].ready++
+		}
+		if s.Gate == graph.Applied || s.ReadyBy > s.Wave {
+			held[s.Wave].applied++
+		}
+	}
+	for _, h := range p.Hooks {
+		if h.Within {
+			held[h.ReadyBy].hooks++
 		}
 	}
 	for w := 1; w < len(d.Waves); w++ {
 		var parts []string
-		if n := ready[w-1]; n > 0 {
-			parts = append(parts, fmt.Sprint(n, " ready"))
-		}
-		if n := applied[w-1]; n > 0 {
-			parts = append(parts, fmt.Sprint(n, " applied"))
-		}
-		if len(parts) > 0 {
-			verb := " are "
-			if strings.HasPrefix(parts[0], "1 ") {
-				verb = " is "
+		by := held[w-1]
+		for _, c := range []struct {
+			n           int
+			noun, state string
+		}{{by.ready, "resource", "ready"}, {by.applied, "resource", "applied"}, {by.hooks, "hook", "done"}} {
+			if c.n > 0 {
+				parts = append(parts, plain.Count(c.n, c.noun)+" "+c.state)
 			}
-			d.Waves[w].Gate = "opens when " + strings.Replace(strings.Join(parts, ", "), " ", verb, 1)
 		}
+		d.Waves[w].Gate = "gate: " + strings.Join(parts, ", ")
 	}
 }
 

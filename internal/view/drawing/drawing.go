@@ -28,8 +28,7 @@ type Drawing struct {
 // DrawnWave is a wave and its boxes, as indices into Drawing.Boxes.
 type DrawnWave struct {
 	Title string // "wave 2/5 (data)"
-	Gate  string // "opens when 4 are ready, 2 applied", counting resources of earlier waves; or ""
-	State string // class of the gate in SVG, for a style sheet
+	Gate  string // "gate: 4 resources ready, 1 resource applied", of earlier waves; or ""
 	Boxes []int
 }
 
@@ -39,7 +38,6 @@ type Box struct {
 	Names []string // "namespace/name", sorted
 	Layer string   // of its resources; "" if none
 	Steps []int    // its resources, as indices into Plan.Steps
-	State string   // class in SVG, for a style sheet
 	Wave  int      // index into Drawing.Waves
 	End   bool     // the end of a layer; arrows to dependents of the whole layer start here
 }

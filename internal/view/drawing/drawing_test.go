@@ -92,6 +92,7 @@ func TestDrawMany(t *testing.T) {
 func TestGates(t *testing.T) {
 	d := drawing.Draw(&ordering.Plan{
 		Waves: make([]ordering.Wave, 4),
+		Hooks: []ordering.PlannedHook{{Event: "Sync", Within: true, Wave: 1, ReadyBy: 1}, {Event: "PreSync"}},
 		Steps: []ordering.Step{
 			{ID: object.ID{Kind: "A"}}, {ID: object.ID{Kind: "B"}, ReadyBy: 1}, {ID: object.ID{Kind: "C"}, Gate: ordering.Applied},
 			{ID: object.ID{Kind: "D"}, Wave: 1, ReadyBy: 1}, {ID: object.ID{Kind: "E"}, Wave: 2, ReadyBy: 2, Gate: ordering.Applied}, {ID: object.ID{Kind: "F"}, Wave: 3, ReadyBy: 3},
@@ -101,7 +102,7 @@ func TestGates(t *testing.T) {
 	for _, w := range d.Waves {
 		gates = append(gates, w.Gate)
 	}
-	require.Equal(t, []string{"", "opens when 1 is ready, 2 applied", "opens when 2 are ready", "opens when 1 is applied"}, gates)
+	require.Equal(t, []string{"", "gate: 1 resource ready, 2 resources applied", "gate: 2 resources ready, 1 hook done", "gate: 1 resource applied"}, gates)
 }
 
 // A box lists twelve names, or thirteen if there are no more.

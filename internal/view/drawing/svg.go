@@ -82,8 +82,8 @@ func (l *layout) writeWaves(b *strings.Builder) {
 			continue
 		}
 		fmt.Fprintf(b, `<tspan x="%.1f" dy="12" font-weight="normal">%s</tspan></text>`+"\n", a.left+padding, escape(wave.Gate))
-		fmt.Fprintf(b, `<line class="gate %s" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#5b6575" stroke-width="%d"><title>%s %s</title></line>`+"\n",
-			wave.State, a.left-gateWidth, y, a.left-gateWidth, of.bottom, gateWidth, escape(wave.Title), escape(wave.Gate))
+		fmt.Fprintf(b, `<line class="gate" id="gate%d" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#5b6575" stroke-width="%d"><title>%s, %s</title></line>`+"\n",
+			a.wave+1, a.left-gateWidth, y, a.left-gateWidth, of.bottom, gateWidth, escape(wave.Title), escape(wave.Gate))
 	}
 }
 
@@ -95,7 +95,7 @@ func (l *layout) writeBox(b *strings.Builder, i int) {
 		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" font-weight="bold">%s</text></g>`+"\n", n.x+padding, n.y+padding+fontSize-1, escape(box.Kind))
 		return
 	}
-	fmt.Fprintf(b, `<g class="box %s" id="box%d"><title>%s</title><rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="4" fill="white" stroke="#8a94a6"/>`, box.State, i, escape(box.Kind+"\n"+strings.Join(box.Names, "\n")), n.x, n.y, n.width, n.height)
+	fmt.Fprintf(b, `<g class="box" id="box%d"><title>%s</title><rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="4" fill="white" stroke="#8a94a6"/>`, i, escape(box.Kind+"\n"+strings.Join(box.Names, "\n")), n.x, n.y, n.width, n.height)
 	for at, line := range box.Lines() {
 		weight := ""
 		if at == 0 {

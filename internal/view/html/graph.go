@@ -14,123 +14,60 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// maxBoxes and maxGraphWaves limit the graph of a page: above 300 resources a drawing has
-// about 50 boxes, but a file may say anything.
-const (
-	maxBoxes      = 600
-	maxGraphWaves = 200
-)
+// maxGraph limits the boxes, waves and arrows of a graph: a plan of 10,000 resources has
+// some 150 of them, but a file may say anything.
+const maxGraph = 2000
 
-// graph returns the drawing of the part's plan as SVG, with the states of the run, and the
-// resources of each box. It returns "" for a single resource, and above the limits.
-func (p *Part) graph(schedule string, critical []pageSegment) (template.HTML, [][]int, error) {
-	if len(p.Resources) < 2 || p.lastWave() > maxGraphWaves {
-		return "", nil, nil
-	}
+// graph returns the drawing of the part's plan as SVG, and the resources in each box;
+// none for a single resource, and above the limit.
+func (p *Part) graph(schedule string) (svg template.HTML, boxes [][]int) {
 	d := drawing.Draw(p.plan())
-	if len(d.Boxes) > maxBoxes {
-		return "", nil, nil
+	if len(p.Resources) < 2 || len(d.Boxes)+len(d.Waves)+len(d.Arrows) > maxGraph {
+		return "", nil
 	}
-	path := map[int]bool{}
-	for _, s := range critical {
-		path[s.Of] = true
+	for _, b := range d.Boxes {
+		boxes = append(boxes, b.Steps)
 	}
-	boxes := make([][]int, len(d.Boxes))
-	for b := range d.Boxes {
-		boxes[b] = d.Boxes[b].Steps
-		d.Boxes[b].State = p.stateOf(boxes[b])
-		if slices.ContainsFunc(boxes[b], func(i int) bool { return path[i] }) {
-			d.Boxes[b].State += " critical"
-		}
-	}
-	p.markGates(d, schedule)
-	var svg strings.Builder
-	err := plain.WriteLines(&svg, func(w io.Writer) error { return drawing.WriteSVG(w, d) })
-	return template.HTML(svg.String()), boxes, err // WriteSVG escapes all texts
-}
-
-// stateOf returns the class of a box: as bad as its worst resource.
-func (p *Part) stateOf(resources []int) string {
-	class := "good"
-	for _, i := range resources {
-		switch p.Resources[i].State {
-		case "failed", "timedOut":
-			return "bad"
-		case "ready", "applied", "deleted":
-		default:
-			class = "soft"
-		}
-	}
-	return class
-}
-
-// markGates marks the gates that opened. A schedule without waves has no gates.
-func (p *Part) markGates(d *drawing.Drawing, schedule string) {
 	for n := range d.Waves {
-		w := &d.Waves[n]
-		if schedule == "graph" {
-			w.Gate = ""
-		}
-		if n < len(p.Waves) && !p.Waves[n].Opened.IsZero() {
-			w.State = "open"
-		}
-		if slices.ContainsFunc(p.Resources, func(r *Resource) bool { return r.Deletes && r.Planned.Wave == n }) {
-			w.Gate = strings.Replace(w.Gate, "ready", "deleted", 1)
+		if schedule == "graph" { // has no gates between waves
+			d.Waves[n].Gate = ""
+		} else if slices.ContainsFunc(p.Resources, func(r *Resource) bool { return r.Deletes && r.Planned.Wave == n }) {
+			d.Waves[n].Gate = strings.Replace(d.Waves[n].Gate, "ready", "deleted", 1)
 		}
 	}
+	var text strings.Builder
+	_ = plain.WriteLines(&text, func(w io.Writer) error { return drawing.WriteSVG(w, d) }) // a Builder has no errors
+	return template.HTML(text.String()), boxes                                             // WriteSVG escapes all texts
 }
 
 // plan returns the plan as the events describe it, with the resources in the same order.
+// Needs that form a cycle, which only an invalid file has, are all left out.
 func (p *Part) plan() *ordering.Plan {
-	plan := &ordering.Plan{Waves: make([]ordering.Wave, p.lastWave())}
+	plan := &ordering.Plan{Waves: make([]ordering.Wave, p.lastWave()), Steps: make([]ordering.Step, len(p.Resources))}
 	for n, w := range p.Waves {
 		plan.Waves[n].Name = w.Name
 	}
 	index := map[events.ID]int{}
 	for i, r := range p.Resources {
 		index[r.ID] = i
-		plan.Steps = append(plan.Steps, ordering.Step{ID: object.ID(r.ID), Wave: r.Planned.Wave - 1, ReadyBy: r.next() - 2, Layer: r.Layer, Gate: gate(r.Gate)})
 	}
-	for i, needs := range p.possibleNeeds(index) {
-		for _, n := range needs {
-			rule, detail, _ := strings.Cut(n.Reason, ": ")
-			why := graph.Reason{Rule: graph.Rule(rule), Detail: detail}
-			plan.Steps[i].Needs = append(plan.Steps[i].Needs, ordering.Need{ID: object.ID(n.ID), Gate: gate(n.Gate), Hard: n.Declared, Why: why})
-		}
-	}
-	return plan
-}
-
-// possibleNeeds returns the needs of each resource without those that no plan has, but a
-// file may: of unknown resources, of later waves, and in a cycle.
-func (p *Part) possibleNeeds(index map[events.ID]int) [][]events.Need {
-	needs := make([][]events.Need, len(p.Resources))
+	gates := map[string]graph.Gate{"applied": graph.Applied, "started": graph.Started} // else ready
 	var edges []graph.Edge
 	for i, r := range p.Resources {
+		s := ordering.Step{ID: object.ID(r.ID), Wave: r.Planned.Wave - 1, ReadyBy: r.next() - 2, Layer: r.Layer, Gate: gates[r.Gate]}
 		for _, n := range r.Needs {
-			if from, ok := index[n.ID]; ok && from != i && p.Resources[from].Planned.Wave <= r.Planned.Wave {
-				needs[i] = append(needs[i], n)
+			if from, ok := index[n.ID]; ok && p.Resources[from].Planned.Wave <= r.Planned.Wave {
+				rule, detail, _ := strings.Cut(n.Reason, ": ")
+				s.Needs = append(s.Needs, ordering.Need{ID: object.ID(n.ID), Gate: gates[n.Gate], Hard: n.Declared, Why: graph.Reason{Rule: graph.Rule(rule), Detail: detail}})
 				edges = append(edges, graph.Edge{From: int32(from), To: int32(i)})
 			}
 		}
+		plan.Steps[i] = s
 	}
-	cycle := map[int]int{}
-	for n, component := range graph.New(len(needs), edges).Components() {
-		for _, i := range component {
-			cycle[int(i)] = n + 1
+	if _, order := graph.New(len(plan.Steps), edges).Ranks(); len(order) < len(plan.Steps) {
+		for i := range plan.Steps {
+			plan.Steps[i].Needs = nil
 		}
 	}
-	for i := range needs {
-		needs[i] = slices.DeleteFunc(needs[i], func(n events.Need) bool { return cycle[i] > 0 && cycle[index[n.ID]] == cycle[i] })
-	}
-	return needs
-}
-
-func gate(text string) graph.Gate {
-	for _, g := range []graph.Gate{graph.Started, graph.Applied} {
-		if g.String() == text {
-			return g
-		}
-	}
-	return graph.Ready
+	return plan
 }

@@ -109,30 +109,31 @@ func TestPageIsText(t *testing.T) {
 	}
 }
 
-// The graph is the drawing of the plan with the states of the run; needs that no plan has
-// are left out.
+// The graph is the drawing of the plan that the events describe.
 func TestGraph(t *testing.T) {
+	everything := [][]int{{0}, {1}, {2}, {3}}
 	for name, c := range map[string]struct {
 		events, schedule string
 		boxes            [][]int
 		has, hasNot      []string
 	}{
-		"waves": {lines(), "waves", [][]int{{0}, {1}, {2}, {3}}, []string{
-			`class="box good critical" id="box3"`, `class="box good" id="box2"`, `class="grey box1 box3"`,
-			`>wave 3/3 (app)<tspan`, `>opens when 2 are ready<`, `class="gate open"`,
+		"waves": {lines(), "waves", everything, []string{
+			`class="grey box1 box3"`,
+			`>wave 3/3 (app)<tspan`, `>gate: 2 resources ready<`, `id="gate3"`,
 		}, []string{`class="grey box0`}},
-		"no waves":  {lines(), "graph", [][]int{{0}, {1}, {2}, {3}}, []string{`>wave 3/3 (app)<`}, []string{`class="gate`}},
-		"declared":  {strings.Replace(lines(), `"reason":"env"`, `"declared":true,"reason":"env"`, 1), "waves", [][]int{{0}, {1}, {2}, {3}}, []string{`class="black box1 box3"`}, nil},
-		"deletion":  {strings.ReplaceAll(lines(), `"operation":"apply"`, `"operation":"delete"`), "waves", [][]int{{0}, {1}, {2}, {3}}, []string{`>opens when 2 are deleted<`}, []string{"are ready"}},
-		"cycle":     {strings.NewReplacer(`"wave":2`, `"wave":1`, `"wave":3`, `"wave":1`).Replace(chain(3, "waves")), "waves", [][]int{{0, 1, 2}}, nil, []string{"<path class"}},
-		"backwards": {chain(3, "waves"), "waves", [][]int{{0}, {1}, {2}}, []string{`class="grey box1 box2"`}, []string{`box2 box0`}},
-		"too long":  {chain(300, "waves"), "waves", nil, nil, []string{"<svg"}},
+		"no waves": {lines(), "graph", everything, []string{`>wave 3/3 (app)<`}, []string{`class="gate`}},
+		"declared": {strings.Replace(lines(), `"reason":"env"`, `"declared":true,"reason":"env"`, 1), "waves", everything, []string{`class="black box1 box3"`}, nil},
+		"deletion": {strings.ReplaceAll(lines(), `"operation":"apply"`, `"operation":"delete"`), "waves", everything, []string{`>gate: 2 resources deleted<`}, []string{"resources ready"}},
+		"cycle":    {strings.NewReplacer(`"wave":2`, `"wave":1`, `"wave":3`, `"wave":1`).Replace(chain(3, "waves")), "waves", [][]int{{0, 1, 2}}, nil, []string{"<path class"}},
+		"backwards": {
+			strings.Replace(lines(), `"readyBy":1,"gate":"ready"}`, `"readyBy":1,"gate":"ready","needs":[{"group":"apps","kind":"Deployment","namespace":"shop","name":"app"}]}`, 1),
+			"waves", everything, []string{`class="grey box1 box3"`}, []string{`box3 box0`},
+		},
+		"too long": {chain(3000, "waves"), "waves", nil, nil, []string{"<svg"}},
 	} {
 		run, err := Read(strings.NewReader(c.events))
 		require.NoError(t, err, name)
-		p := run.Parts[0]
-		svg, boxes, err := p.graph(c.schedule, shown(run).Parts[0].Critical)
-		require.NoError(t, err, name)
+		svg, boxes := run.Parts[0].graph(c.schedule)
 		require.Equal(t, c.boxes, boxes, name)
 		for _, text := range c.has {
 			require.Contains(t, svg, text, name)
@@ -192,6 +193,7 @@ func without(s Segment) Segment {
 func FuzzPage(f *testing.F) {
 	f.Add(lines())
 	f.Add(chain(3, "graph"))
+	f.Add(`{"type":"runStart"}` + "\n" + `{"timestamp":"2026-01-02T03:00:00Z"}` + "\n" + `{"type":"resource","message":"has no time"}`)
 	f.Add(`{"version":1,"type":"runStart","timestamp":"2026-01-02T03:00:00Z","waves":[{"wave":-4}]}` + "\n" +
 		`{"version":1,"type":"waveEnd","timestamp":"2025-01-02T03:00:00Z","wave":-1}` + "\n" +
 		`{"version":1,"type":"waveStart","timestamp":"2026-01-02T03:00:00Z","wave":99999999999}` + "\n" +
