@@ -1,8 +1,8 @@
 // Package drawing shows a plan: as boxes and arrows in SVG, DOT and Mermaid, as JSON, and in words.
 //
 // It draws a plan: columns from left to right, one or more for each
-// wave, with boxes, and arrows that never point back. What is too wide for a page
-// continues below, as lines of text do.
+// wave, with boxes, a gate before each wave, and arrows that never point back. What is
+// too wide for a page continues below, as lines of text do.
 //
 //	err := drawing.WriteSVG(w, drawing.Draw(plan))
 //

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -36,10 +37,44 @@ func Draw(p *ordering.Plan) *Drawing {
 	for w := range p.Waves {
 		d.Waves[w].Title = p.WaveTitle(w)
 	}
+	d.gates(p)
 	for b, box := range d.Boxes {
 		d.Waves[box.Wave].Boxes = append(d.Waves[box.Wave].Boxes, b)
 	}
 	return d
+}
+
+// gates describes the gate before each wave: all resources of the wave before must be
+// applied, and those ready, and hooks done, whose ReadyBy is that wave.
+func (d *Drawing) gates(p *ordering.Plan) {
+	type count struct{ ready, applied, hooks int }
+	held := make([]count, len(p.Waves))
+	for _, s := range p.Steps {
+		if s.Gate != graph.Applied {
+			held[s.ReadyBy].ready++
+		}
+		if s.Gate == graph.Applied || s.ReadyBy > s.Wave {
+			held[s.Wave].applied++
+		}
+	}
+	for _, h := range p.Hooks {
+		if h.Within {
+			held[h.ReadyBy].hooks++
+		}
+	}
+	for w := 1; w < len(d.Waves); w++ {
+		var parts []string
+		by := held[w-1]
+		for _, c := range []struct {
+			n           int
+			noun, state string
+		}{{by.ready, "resource", "ready"}, {by.applied, "resource", "applied"}, {by.hooks, "hook", "done"}} {
+			if c.n > 0 {
+				parts = append(parts, plain.Count(c.n, c.noun)+" "+c.state)
+			}
+		}
+		d.Waves[w].Gate = "gate: " + strings.Join(parts, ", ")
+	}
 }
 
 // hookCounts returns the number of hooks of each event, for the title of a drawing:

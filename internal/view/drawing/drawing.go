@@ -28,6 +28,7 @@ type Drawing struct {
 // DrawnWave is a wave and its boxes, as indices into Drawing.Boxes.
 type DrawnWave struct {
 	Title string // "wave 2/5 (data)"
+	Gate  string // "gate: 4 resources ready, 1 resource applied", of earlier waves; or ""
 	Boxes []int
 }
 
@@ -36,6 +37,7 @@ type Box struct {
 	Kind  string   // or "platform/data: 12 resources", or a layer's name
 	Names []string // "namespace/name", sorted
 	Layer string   // of its resources; "" if none
+	Steps []int    // its resources, as indices into Plan.Steps
 	Wave  int      // index into Drawing.Waves
 	End   bool     // the end of a layer; arrows to dependents of the whole layer start here
 }
@@ -186,6 +188,7 @@ func (d *Drawing) boxes(p *ordering.Plan, keys []string, coarse bool) []int {
 		if d.Boxes[b].Layer != s.Layer {
 			d.Boxes[b].Layer = ""
 		}
+		d.Boxes[b].Steps = append(d.Boxes[b].Steps, i)
 		kinds[b][kindTitle(s.ID)]++
 		d.Boxes[b].Names = append(d.Boxes[b].Names, strings.TrimPrefix(s.ID.String(), kindTitle(s.ID)+" "))
 	}

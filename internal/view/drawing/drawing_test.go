@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/internal/view/drawing"
+	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/test/plancase"
 	"github.com/ordapply/ordapply/test/seeds"
@@ -81,7 +82,27 @@ func TestDrawMany(t *testing.T) {
 	d := drawing.Draw(plan)
 	requireForwardArrows(t, d, "many")
 	require.Equal(t, "321 resources in 2 waves; 2 boxes of resources that share a layer or a kind", d.Title)
+	require.Len(t, d.Boxes[1].Steps, 320)
+	d.Boxes[1].Steps = nil
 	require.Equal(t, drawing.Box{Kind: "320 resources", Names: []string{"160 × ConfigMap", "160 × Secret"}, Wave: 1}, d.Boxes[1])
+}
+
+// The gate before a wave counts the resources that hold it: one that becomes ready only
+// after a later wave holds that one's successor, and must be applied before.
+func TestGates(t *testing.T) {
+	d := drawing.Draw(&ordering.Plan{
+		Waves: make([]ordering.Wave, 4),
+		Hooks: []ordering.PlannedHook{{Event: "Sync", Within: true, Wave: 1, ReadyBy: 1}, {Event: "PreSync"}},
+		Steps: []ordering.Step{
+			{ID: object.ID{Kind: "A"}}, {ID: object.ID{Kind: "B"}, ReadyBy: 1}, {ID: object.ID{Kind: "C"}, Gate: ordering.Applied},
+			{ID: object.ID{Kind: "D"}, Wave: 1, ReadyBy: 1}, {ID: object.ID{Kind: "E"}, Wave: 2, ReadyBy: 2, Gate: ordering.Applied}, {ID: object.ID{Kind: "F"}, Wave: 3, ReadyBy: 3},
+		},
+	})
+	var gates []string
+	for _, w := range d.Waves {
+		gates = append(gates, w.Gate)
+	}
+	require.Equal(t, []string{"", "gate: 1 resource ready, 2 resources applied", "gate: 2 resources ready, 1 hook done", "gate: 1 resource applied"}, gates)
 }
 
 // A box lists twelve names, or thirteen if there are no more.

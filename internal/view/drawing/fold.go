@@ -96,7 +96,8 @@ func (l *layout) end(c int, x float64, begins bool, room float64) float64 {
 	width := l.columnWidth(c) + padding
 	if begins {
 		whole := float64(waveGap/2 + 2*padding - columnGap)
-		titled := waveGap/2 + 2*padding + textWidth(l.drawing.Waves[l.columns[c].wave].Title, fontSize, true)
+		wave := l.drawing.Waves[l.columns[c].wave]
+		titled := waveGap/2 + 2*padding + max(textWidth(wave.Title, fontSize, true), textWidth(wave.Gate, fontSize, false))
 		for n := c; n < len(l.columns) && l.columns[n].wave == l.columns[c].wave; n++ {
 			whole += l.columnWidth(n) + columnGap
 		}
@@ -118,7 +119,7 @@ func (l *layout) columnWidth(c int) float64 {
 // closeArea ends the last area after a column and returns its right side.
 func (l *layout) closeArea(c int) float64 {
 	a := &l.areas[len(l.areas)-1]
-	a.right = max(l.columns[c].right, a.left+textWidth(l.areaTitle(*a), fontSize, true)) + padding
+	a.right = max(l.columns[c].right, a.left+textWidth(l.areaTitle(*a), fontSize, true), a.left+textWidth(l.drawing.Waves[a.wave].Gate, fontSize, false)) + padding
 	b := &l.bands[a.band]
 	b.right = max(b.right, a.right)
 	l.width = max(l.width, a.right+waveGap/2+margin)
@@ -147,7 +148,7 @@ func (l *layout) shiftBands() {
 	for b := range l.bands {
 		l.bands[b].shift = shift
 		l.bands[b].bottom += shift + padding
-		shift = l.bands[b].bottom - (titleSpace - 18) + gutter
+		shift = l.bands[b].bottom - (titleSpace - headSpace) + gutter
 	}
 	for i := range l.nodes {
 		l.nodes[i].y += l.bands[l.columns[l.nodes[i].column].band].shift

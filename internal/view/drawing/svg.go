@@ -17,19 +17,21 @@ const (
 	columnGap  = 58 // between columns, for arrows
 	waveGap    = 22 // additionally, between waves
 	margin     = 14
-	titleSpace = 44 // above the boxes, for titles
+	headSpace  = 30 // above the boxes of a wave, for its title and its gate
+	titleSpace = 26 + headSpace
 	titleSize  = 13
+	gateWidth  = 4
 )
 
-const legend = ". Arrows point to dependents. Black: declared. Grey: inferred. Dashed: waits only until applied."
+const legend = ". Arrows point to dependents. Black: declared. Grey: inferred. Dashed: waits only until applied. Bar: gate of a wave."
 
 // Write draws the picture as one SVG document. The error is that of w.
 func WriteSVG(w io.Writer, d *Drawing) error {
 	l := newLayout(d)
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" font-family="Helvetica, Arial, sans-serif" font-size="%d">`+"\n", l.width, l.height, l.width, l.height, fontSize)
-	b.WriteString(`<rect width="100%" height="100%" fill="white"/>` + "\n" + heads)
-	fmt.Fprintf(&b, `<text x="%d" y="%d" font-size="%d">%s<tspan fill="#5b6575">%s</tspan></text>`+"\n", margin, margin+6, titleSize, escape(d.Title), legend)
+	b.WriteString(`<rect class="page" width="100%" height="100%" fill="white"/>` + "\n" + heads)
+	fmt.Fprintf(&b, `<text x="%d" y="%d" font-size="%d">%s<tspan class="legend" fill="#5b6575">%s</tspan></text>`+"\n", margin, margin+6, titleSize, escape(d.Title), legend)
 	l.writeWaves(&b)
 	l.writeArrows(&b)
 	for i := range d.Boxes {
@@ -71,9 +73,17 @@ const heads = `<defs>
 func (l *layout) writeWaves(b *strings.Builder) {
 	for _, a := range l.areas {
 		of := l.bands[a.band]
-		y := of.shift + titleSpace - 18
-		fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="6" fill="#f4f6f9" stroke="#d5dae3"/>`+"\n", a.left, y, a.right-a.left, of.bottom-y)
-		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" font-weight="bold">%s</text>`+"\n", a.left+padding, y+14, escape(l.areaTitle(a)))
+		y := of.shift + titleSpace - headSpace
+		fmt.Fprintf(b, `<rect class="wave" x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="6" fill="#f4f6f9" stroke="#d5dae3"/>`+"\n", a.left, y, a.right-a.left, of.bottom-y)
+		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" font-weight="bold">%s`, a.left+padding, y+14, escape(l.areaTitle(a)))
+		wave := l.drawing.Waves[a.wave]
+		if wave.Gate == "" || a.continued {
+			b.WriteString("</text>\n")
+			continue
+		}
+		fmt.Fprintf(b, `<tspan x="%.1f" dy="12" font-weight="normal">%s</tspan></text>`+"\n", a.left+padding, escape(wave.Gate))
+		fmt.Fprintf(b, `<line class="gate" id="gate%d" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#5b6575" stroke-width="%d"><title>%s, %s</title></line>`+"\n",
+			a.wave+1, a.left-gateWidth, y, a.left-gateWidth, of.bottom, gateWidth, escape(wave.Title), escape(wave.Gate))
 	}
 }
 
@@ -81,11 +91,11 @@ func (l *layout) writeBox(b *strings.Builder, i int) {
 	n := &l.nodes[i]
 	box := l.drawing.Boxes[i]
 	if box.End {
-		fmt.Fprintf(b, `<g><title>the end of %s</title><rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="%.1f" fill="#e3e7ee" stroke="#8a94a6"/>`, escape(box.Kind), n.x, n.y, n.width, n.height, n.height/2)
+		fmt.Fprintf(b, `<g class="end" id="box%d"><title>the end of %s</title><rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="%.1f" fill="#e3e7ee" stroke="#8a94a6"/>`, i, escape(box.Kind), n.x, n.y, n.width, n.height, n.height/2)
 		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" font-weight="bold">%s</text></g>`+"\n", n.x+padding, n.y+padding+fontSize-1, escape(box.Kind))
 		return
 	}
-	fmt.Fprintf(b, `<g><title>%s</title><rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="4" fill="white" stroke="#8a94a6"/>`, escape(box.Kind+"\n"+strings.Join(box.Names, "\n")), n.x, n.y, n.width, n.height)
+	fmt.Fprintf(b, `<g class="box" id="box%d"><title>%s</title><rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="4" fill="white" stroke="#8a94a6"/>`, i, escape(box.Kind+"\n"+strings.Join(box.Names, "\n")), n.x, n.y, n.width, n.height)
 	for at, line := range box.Lines() {
 		weight := ""
 		if at == 0 {
@@ -108,7 +118,7 @@ func (l *layout) writeArrows(b *strings.Builder) {
 		if arrow.Gate == ordering.Applied {
 			dash = ` stroke-dasharray="4 3"`
 		}
-		fmt.Fprintf(b, `<path d="%s" fill="none" stroke="%s"%s marker-end="url(#%s)"><title>%s</title></path>`+"\n", l.path(a), colour, dash, head, escape(arrow.Why))
+		fmt.Fprintf(b, `<path class="%s box%d box%d" d="%s" fill="none" stroke="%s"%s marker-end="url(#%s)"><title>%s</title></path>`+"\n", head, arrow.From, arrow.To, l.path(a), colour, dash, head, escape(arrow.Why))
 	}
 }
 

@@ -102,7 +102,7 @@ func TestTextIsEscaped(t *testing.T) {
 func randomDrawing(r *rand.Rand) *drawing.Drawing {
 	d := &drawing.Drawing{Title: "random"}
 	for wave := range 1 + r.IntN(5) {
-		d.Waves = append(d.Waves, drawing.DrawnWave{Title: strings.Repeat("Wave ", 1+r.IntN(6))})
+		d.Waves = append(d.Waves, drawing.DrawnWave{Title: strings.Repeat("Wave ", 1+r.IntN(6)), Gate: strings.Repeat("opens ", r.IntN(6))})
 		for range 1 + r.IntN(9) {
 			box := drawing.Box{Kind: strings.Repeat("Mm", r.IntN(12)) + "i", Wave: wave, End: r.IntN(6) == 0}
 			for range r.IntN(16) * r.IntN(2) {
@@ -133,9 +133,16 @@ type picture struct {
 	Rects  []rect  `xml:"rect"` // the background, then the waves
 	Texts  []text  `xml:"text"`
 	Groups []group `xml:"g"` // the boxes
+	Gates  []gate  `xml:"line"`
 	Paths  []struct {
 		D string `xml:"d,attr"`
 	} `xml:"path"`
+}
+
+type gate struct {
+	X      float64 `xml:"x1,attr"`
+	Top    float64 `xml:"y1,attr"`
+	Bottom float64 `xml:"y2,attr"`
 }
 
 type group struct {
@@ -167,6 +174,7 @@ type text struct {
 	Y      float64 `xml:"y,attr"`
 	Weight string  `xml:"font-weight,attr"`
 	Text   string  `xml:",chardata"`
+	Gate   string  `xml:"tspan"`
 }
 
 func (r rect) right() float64  { return r.X + float64(r.Width) }
@@ -223,12 +231,40 @@ func requireReadable(t *testing.T, d *drawing.Drawing, name string) picture {
 			require.False(t, wave.overlaps(before), "%s: waves overlap", name)
 		}
 		require.Less(t, p.Texts[i+1].X+advance(p.Texts[i+1]), wave.right(), "%s: the wave's title does not fit", name)
+		require.Less(t, p.Texts[i+1].X+advance(text{Text: p.Texts[i+1].Gate}), wave.right(), "%s: the gate's text does not fit", name)
 	}
+	requireGates(t, d, p, name)
 	requireTogether(t, d, p, name)
 	for a, arrow := range d.Arrows {
 		requireArrow(t, p, arrow, p.Paths[a].D, fmt.Sprintf("%s, arrow from %d to %d", name, arrow.From, arrow.To))
 	}
 	return p
+}
+
+// requireGates checks that each gate stands at the left of its wave, as high as that, and
+// in no other wave.
+func requireGates(t *testing.T, d *drawing.Drawing, p picture, name string) {
+	t.Helper()
+	next := 0
+	for i, wave := range p.Rects[1:] {
+		if p.Texts[i+1].Gate == "" {
+			continue
+		}
+		bar := p.Gates[next]
+		require.InDelta(t, wave.X, bar.X, 8, name)
+		require.InDeltaSlice(t, []float64{wave.Y, wave.bottom()}, []float64{bar.Top, bar.Bottom}, 0.2, name)
+		for _, other := range p.Rects[1:] {
+			require.False(t, other.overlaps(rect{X: bar.X - 2, Width: 4, Y: bar.Top, Height: size(bar.Bottom - bar.Top)}), "%s: a gate stands in a wave", name)
+		}
+		next++
+	}
+	require.Len(t, p.Gates, next, name)
+	for _, wave := range d.Waves {
+		if wave.Gate != "" {
+			next--
+		}
+	}
+	require.Zero(t, next, "%s: not one gate for each wave that has one", name)
 }
 
 // requireTogether checks that connected boxes are adjacent in each column.

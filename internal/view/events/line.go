@@ -50,8 +50,9 @@ type Planned struct {
 // Need is a resource that another waits for.
 type Need struct {
 	ID
-	Gate   string `json:"gate" doc:"what is waited for" enum:"applied,ready"`
-	Reason string `json:"reason" doc:"why, as in the output of graph"`
+	Gate     string `json:"gate" doc:"what is waited for" enum:"applied,started,ready"`
+	Declared bool   `json:"declared,omitempty" doc:"the author declared it, instead of a reference in a manifest"`
+	Reason   string `json:"reason" doc:"why, as in the output of graph"`
 }
 
 // RollbackStart reports that the run failed and a rollback begins. It is like the

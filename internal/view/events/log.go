@@ -61,7 +61,7 @@ func (l *Log) plan() {
 	for _, s := range l.run.Plan.Steps {
 		planned := Planned{ID: id(s.ID), Wave: s.Wave + 1, ReadyBy: s.ReadyBy + 1, Layer: s.Layer, Gate: s.Gate.String()}
 		for _, n := range s.Needs {
-			planned.Needs = append(planned.Needs, Need{ID: id(n.ID), Gate: n.Gate.String(), Reason: n.Why.String()})
+			planned.Needs = append(planned.Needs, Need{ID: id(n.ID), Gate: n.Gate.String(), Declared: n.Hard, Reason: n.Why.String()})
 		}
 		line.Resources = append(line.Resources, planned)
 	}

@@ -104,6 +104,12 @@ func (b browser) count(selector string) int {
 	return eval[int](b, fmt.Sprintf("[...document.querySelectorAll(%q)].filter((e) => e.checkVisibility()).length", selector))
 }
 
+// box returns the id of the box of the graph with this text.
+func (b browser) box(text string) string {
+	b.t.Helper()
+	return eval[string](b, fmt.Sprintf(`[...document.querySelectorAll("#graph .box")].find((e) => e.textContent.includes(%q)).id`, text))
+}
+
 // picture saves a picture of the whole page, when they are asked for.
 func (b browser) picture(name string) {
 	folder := os.Getenv("ORDAPPLY_SCREENSHOTS")
@@ -165,10 +171,11 @@ func TestPageByKeyboard(t *testing.T) {
 	b.checkAccess()
 	b.picture("dark")
 
-	b.do(chromedp.Focus("#graph .box[data-of='19']"), chromedp.KeyEvent(kb.Enter))
-	require.Equal(t, "Ingress shop/site-19, not started, layer web, waits for Deployment shop/app-17, Deployment shop/app-15; waiting for it: nothing.", b.text("#graph-about"))
-	b.do(chromedp.Focus("#graph-about button:nth-of-type(2)"), chromedp.KeyEvent(kb.Enter))
-	require.Equal(t, "Deployment shop/app-17", b.text(":focus"))
+	b.do(chromedp.Focus("#"+b.box("shop/site-19")), chromedp.KeyEvent(kb.Enter))
+	require.Equal(t, "Ingress shop/site-19, not started", b.text("#graph-about"))
+	require.Equal(t, 1, b.count("#graph path.hot")) // from the box of app-15 and app-17
+	b.do(chromedp.Focus("#graph-about button"), chromedp.KeyEvent(kb.Enter))
+	require.Equal(t, "Ingress shop/site-19", b.text(":focus"))
 }
 
 // The page of 1,000 resources stays small, and each of them is reached.
@@ -183,13 +190,13 @@ func TestPageOfThousandResources(t *testing.T) {
 	require.Equal(t, "Deployment shop/app-899", b.text(":focus"))
 	require.Equal(t, "801–900 of 1,000", b.text("#resources .pager span"))
 
-	require.Equal(t, 6, b.count("#graph .group"))
-	require.Equal(t, 5, b.count("#graph-edges path")/2+1)
-	b.click("graph", "broker: 100 resources")
-	require.Equal(t, 60, b.count("#graph .box:not(.group)"))
-	b.click("graph", "StatefulSet shop/kafka-301")
-	require.Contains(t, b.text("#graph-about"), "waits for ServiceAccount shop/robot-201, ConfigMap shop/settings-101")
-	require.Less(t, eval[int](b, nodes), 3500)
+	require.Equal(t, 6, b.count("#graph .box"))
+	require.Equal(t, 5, b.count("#graph .gate"))
+	require.Equal(t, 4, b.count("#graph .gate.open"))
+	require.Equal(t, "bad critical", eval[string](b, `document.querySelector("#`+b.box("apps: 500 resources")+`").getAttribute("class").slice(4)`))
+	b.do(chromedp.Click("#" + b.box("broker: 100 resources")))
+	require.Contains(t, b.text("#graph-about"), "StatefulSet shop/kafka-300, ready; StatefulSet shop/kafka-301, ready; ")
+	require.Contains(t, b.text("#graph-about"), " and 88 more")
 	b.picture("thousand")
 	b.checkAccess()
 
@@ -211,6 +218,7 @@ func TestHostileText(t *testing.T) {
 	b := openPage(t, strings.NewReplacer("app-17", `\u202eevil`+strings.ReplaceAll(evil, `"`, `\"`), "CrashLoopBackOff", strings.ReplaceAll(evil, `"`, `\"`)).Replace(sample(20)), 1240)
 	require.Contains(t, b.text("#failures"), evil)
 	require.Contains(t, b.text("#r17"), " evil<img")
+	require.Contains(t, eval[string](b, `document.querySelector("#graph").textContent`), " evil<img")
 	require.Equal(t, 0, b.count("img"))
 }
 

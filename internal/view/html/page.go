@@ -24,9 +24,6 @@ var pageStyle string
 //go:embed page/tools.js
 var toolsScript string
 
-//go:embed page/graph.js
-var graphScript string
-
 //go:embed page/page.js
 var pageScript string
 
@@ -37,14 +34,15 @@ func Write(w io.Writer, run *Run) error {
 	if err != nil {
 		return err
 	}
-	data, err := json.Marshal(shown(run)) // escapes <, > and &: no text can end the element
+	shown := shown(run)
+	data, err := json.Marshal(shown) // escapes <, > and &: no text can end the element
 	if err != nil {
 		return err
 	}
-	script := "(() => {\n\"use strict\";\n" + toolsScript + graphScript + pageScript + "})();\n"
+	script := "(() => {\n\"use strict\";\n" + toolsScript + pageScript + "})();\n"
 	return page.Execute(w, map[string]any{
 		"Title": title(run), "Style": template.CSS(pageStyle), "Script": template.JS(script), "Data": template.JS(data),
-		"Policy": policy(pageStyle, script),
+		"Parts": shown.Parts, "Policy": policy(pageStyle, script),
 	})
 }
 
@@ -88,6 +86,8 @@ type pagePart struct {
 	Hooks     []pageResource
 	Failures  []pageFailure
 	Critical  []pageSegment
+	Graph     template.HTML `json:"-"`
+	Boxes     [][]int       // of the graph: the resources in each
 }
 
 type pageWave struct {
@@ -187,6 +187,7 @@ func (p *Part) shown(name, schedule string, ended time.Time) pagePart {
 	for _, e := range p.Errors {
 		out.Failures = append(out.Failures, failure(e, index))
 	}
+	out.Graph, out.Boxes = p.graph(schedule)
 	for _, s := range p.CriticalPath(schedule) {
 		out.Critical = append(out.Critical, pageSegment{Of: s.Of, From: s.From.Seconds(), Cost: s.Cost.Seconds(), Why: s.Why, Without: s.Without.Seconds()})
 	}
@@ -217,7 +218,7 @@ func (p *Part) row(r *Resource, index map[events.ID]int) pageResource {
 		out.Needs = append(out.Needs, pageNeed{of, label(need.ID), need.Gate, need.Reason})
 	}
 	for _, note := range r.Notes {
-		out.Notes = append(out.Notes, pageNote{*p.since(note.At), note.State, note.Text})
+		out.Notes = append(out.Notes, pageNote{max(0, note.At.Sub(p.Began).Seconds()), note.State, note.Text})
 	}
 	return out
 }

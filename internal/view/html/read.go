@@ -51,7 +51,7 @@ type Resource struct {
 	Event                  string // of a hook
 	State, Health, Message string
 	events.Change
-	Assumed                     bool
+	Assumed, Deletes            bool
 	Queued, Sent, Applied, Done time.Time
 	Notes                       []Note // what it said, in order
 }
@@ -226,7 +226,7 @@ func (p *Part) transition(line events.Resource) {
 	if n := r.Planned.Wave - 1; n < len(p.Waves) && !p.Waves[n].Opened.IsZero() {
 		r.Queued = p.Waves[n].Opened
 	}
-	r.Health, r.Change, r.Assumed = line.Health, line.Change, line.Assumed
+	r.Health, r.Change, r.Assumed, r.Deletes = line.Health, line.Change, line.Assumed, line.Operation == "delete"
 	r.move(line.Timestamp, line.State, line.Message, line.Final)
 	if line.Final && line.Seconds > 0 { // a resource with no line since it was sent
 		r.Sent = line.Timestamp.Add(-seconds(line.Seconds))

@@ -109,6 +109,41 @@ func TestPageIsText(t *testing.T) {
 	}
 }
 
+// The graph is the drawing of the plan that the events describe.
+func TestGraph(t *testing.T) {
+	everything := [][]int{{0}, {1}, {2}, {3}}
+	for name, c := range map[string]struct {
+		events, schedule string
+		boxes            [][]int
+		has, hasNot      []string
+	}{
+		"waves": {lines(), "waves", everything, []string{
+			`class="grey box1 box3"`,
+			`>wave 3/3 (app)<tspan`, `>gate: 2 resources ready<`, `id="gate3"`,
+		}, []string{`class="grey box0`}},
+		"no waves": {lines(), "graph", everything, []string{`>wave 3/3 (app)<`}, []string{`class="gate`}},
+		"declared": {strings.Replace(lines(), `"reason":"env"`, `"declared":true,"reason":"env"`, 1), "waves", everything, []string{`class="black box1 box3"`}, nil},
+		"deletion": {strings.ReplaceAll(lines(), `"operation":"apply"`, `"operation":"delete"`), "waves", everything, []string{`>gate: 2 resources deleted<`}, []string{"resources ready"}},
+		"cycle":    {strings.NewReplacer(`"wave":2`, `"wave":1`, `"wave":3`, `"wave":1`).Replace(chain(3, "waves")), "waves", [][]int{{0, 1, 2}}, nil, []string{"<path class"}},
+		"backwards": {
+			strings.Replace(lines(), `"readyBy":1,"gate":"ready"}`, `"readyBy":1,"gate":"ready","needs":[{"group":"apps","kind":"Deployment","namespace":"shop","name":"app"}]}`, 1),
+			"waves", everything, []string{`class="grey box1 box3"`}, []string{`box3 box0`},
+		},
+		"too long": {chain(3000, "waves"), "waves", nil, nil, []string{"<svg"}},
+	} {
+		run, err := Read(strings.NewReader(c.events))
+		require.NoError(t, err, name)
+		svg, boxes := run.Parts[0].graph(c.schedule)
+		require.Equal(t, c.boxes, boxes, name)
+		for _, text := range c.has {
+			require.Contains(t, svg, text, name)
+		}
+		for _, text := range c.hasNot {
+			require.NotContains(t, svg, text, name)
+		}
+	}
+}
+
 // chain returns the events of n resources, each of which needs the one before it and
 // takes a second. The last of them needs the first, for which all others wait too.
 func chain(n int, schedule string) string {
@@ -158,6 +193,7 @@ func without(s Segment) Segment {
 func FuzzPage(f *testing.F) {
 	f.Add(lines())
 	f.Add(chain(3, "graph"))
+	f.Add(`{"type":"runStart"}` + "\n" + `{"timestamp":"2026-01-02T03:00:00Z"}` + "\n" + `{"type":"resource","message":"has no time"}`)
 	f.Add(`{"version":1,"type":"runStart","timestamp":"2026-01-02T03:00:00Z","waves":[{"wave":-4}]}` + "\n" +
 		`{"version":1,"type":"waveEnd","timestamp":"2025-01-02T03:00:00Z","wave":-1}` + "\n" +
 		`{"version":1,"type":"waveStart","timestamp":"2026-01-02T03:00:00Z","wave":99999999999}` + "\n" +

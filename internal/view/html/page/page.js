@@ -5,9 +5,8 @@ const parts = data.Parts || [];
 for (const p of parts) {
   for (const list of ["Waves", "Resources", "Hooks", "Failures", "Critical"]) p[list] = p[list] || [];
   p.onPath = new Set(p.Critical.map((s) => s.Of));
-  p.waveNames = new Map(p.Waves.map((w) => [w.Number, w.Name]));
 }
-let part = parts[0] || { Resources: [], Waves: [], Hooks: [], Failures: [], Critical: [], Seconds: 0, onPath: new Set(), waveNames: new Map() };
+let part = parts[0] || { Resources: [], Waves: [], Hooks: [], Failures: [], Critical: [], Seconds: 0, onPath: new Set() };
 
 // head
 const results = { done: "succeeded", failed: "failed", timedOut: "timed out", interrupted: "was interrupted" };
@@ -177,7 +176,28 @@ const failurePages = pager(byId("failures").querySelector(".pager"), 20, (failur
     f.Of >= 0 ? link(f.Of, "Show " + part.Resources[f.Of].Label) : null)));
 });
 
-const drawGraph = graph(go);
+// the graph: the drawing of the plan, in which a box lists its resources
+const drawGraph = () => {
+  const area = byId("graph-area"), about = byId("graph-about");
+  byId("graph").hidden = !part.Boxes;
+  about.replaceChildren();
+  area.replaceChildren();
+  if (!part.Boxes) return;
+  area.append(document.querySelectorAll("template.graph")[parts.indexOf(part)].content.cloneNode(true));
+  for (const gate of area.querySelectorAll(".gate")) gate.classList.toggle("open", part.Waves.some((w) => "gate" + w.Number === gate.id && w.Opened !== null));
+  for (const box of area.querySelectorAll(".box")) {
+    const members = part.Boxes[Number(box.id.slice(3))], states = members.map((i) => part.Resources[i].State);
+    box.classList.add(states.some(bad) ? "bad" : states.every(good) ? "good" : "soft");
+    box.classList.toggle("critical", members.some((i) => part.onPath.has(i)));
+    const list = () => about.replaceChildren(...members.slice(0, 12).flatMap((i, n) => [n ? "; " : "", link(i, part.Resources[i].Label), ", " + stateText(part.Resources[i])]),
+      members.length > 12 ? " and " + (members.length - 12) + " more" : "");
+    const light = (e) => area.querySelectorAll("path." + box.id).forEach((a) => a.classList.toggle("hot", e.type === "pointerenter" || e.type === "focus"));
+    for (const [name, value] of [["role", "button"], ["tabindex", "0"]]) box.setAttribute(name, value);
+    for (const kind of ["pointerenter", "pointerleave", "focus", "blur"]) box.addEventListener(kind, light);
+    box.addEventListener("click", list);
+    box.addEventListener("keydown", (e) => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); list(); } });
+  }
+};
 const draw = () => {
   open.clear();
   wholePath = false;
@@ -195,7 +215,7 @@ const draw = () => {
   drawChanges();
   drawResources();
   hookPages.show(part.Hooks);
-  drawGraph(part);
+  drawGraph();
 };
 byId("warnings").hidden = !(data.Warnings || []).length;
 byId("warnings").querySelector("ul").replaceChildren(...(data.Warnings || []).slice(0, 100).map((w) => make("li", null, w)));
