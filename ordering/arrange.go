@@ -80,10 +80,6 @@ func IgnoresField(field string) bool {
 	return false
 }
 
-// IsPrerequisite reports whether a resource is a CRD or a Namespace; others
-// cannot exist without it. Options.PrerequisiteKinds adds to these.
-func IsPrerequisite(id object.ID) bool { return id.IsCRD() || id.IsNamespace() }
-
 // ReadyWhenApplied reports whether resources of an ID's kind are ready as soon as
 // they are applied. Others may wait for a controller or for their consumer, as a
 // PersistentVolumeClaim with WaitForFirstConsumer does.

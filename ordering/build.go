@@ -19,7 +19,7 @@ import (
 // cannot be applied is no error of the plan, see Plan.Err.
 func Build(resources []references.Resource, options Options) (*Plan, error) {
 	d, err := edges.Find(resources, options)
-	if err = errors.Join(options.Idle(resources), err); err != nil {
+	if err = errors.Join(edges.UnusedOptions(options, resources), err); err != nil {
 		return nil, err
 	}
 	plan := planOf(d)
@@ -27,7 +27,7 @@ func Build(resources []references.Resource, options Options) (*Plan, error) {
 	for i := range plan.Steps {
 		plan.Steps[i].Refused = refused[plan.Steps[i].ID]
 	}
-	if err := plan.unsafeStacks(options.Stacks); err != nil {
+	if err := unsafeStacks(plan, options.Stacks); err != nil {
 		return nil, err
 	}
 	return plan, nil
@@ -87,20 +87,4 @@ func (b *planner) gates() {
 			b.gate[m.Resource] = graph.Applied
 		}
 	}
-}
-
-// FlattenErrors returns the single errors of joined ones, at any depth and in
-// order; nil for nil.
-func FlattenErrors(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var out []error
-		for _, e := range joined.Unwrap() {
-			out = append(out, FlattenErrors(e)...)
-		}
-		return out
-	}
-	if err == nil {
-		return nil
-	}
-	return []error{err}
 }

@@ -53,7 +53,7 @@ func ExampleBuild_cycle() {
 	_, err := ordering.Build([]ordering.Resource{needs("a", "b"), needs("b", "a")}, ordering.Options{})
 	var cycle *ordering.CycleError
 	if errors.As(err, &cycle) {
-		for _, edge := range cycle.Cycle() {
+		for _, edge := range cycle.Cycle {
 			fmt.Println(edge.To, "waits for", edge.From, "by", edge.Why.Where)
 		}
 	}

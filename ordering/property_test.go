@@ -65,7 +65,7 @@ func checkWorld(t *testing.T, seed uint64) bool {
 func requireTrue(t *testing.T, err error, name string) {
 	var cycle *ordering.CycleError
 	if errors.As(err, &cycle) {
-		path := cycle.Cycle()
+		path := cycle.Cycle
 		for i, e := range path {
 			require.Equal(t, e.To, path[(i+1)%len(path)].From, name)
 		}

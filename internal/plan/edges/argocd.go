@@ -89,7 +89,7 @@ func (d *Declarations) placeByPhases(s scope) {
 		switch {
 		case firstKey(r, SyncWave, ArgoHook, helmHookAnnotation, hookWeightAnnotation) != "":
 			d.Placements[i] = Placed
-		case !d.Options.isPrerequisite(r) || d.Options.NoPrerequisites:
+		case !isPrerequisite(d.Options, r) || d.Options.NoPrerequisites:
 			d.Placements[i] = ByDefault
 		}
 	}

@@ -39,23 +39,23 @@ func (d Dependency) Title() string {
 	return d.Name
 }
 
-func (d Dependency) called(name string) bool {
+func isCalled(d Dependency, name string) bool {
 	return d.Name == name || d.Alias == name || slices.Contains(d.Tags, name)
 }
 
-func (c Chart) path(d Dependency) string { return c.Path + "/charts/" + d.Title() }
+func subchartPath(c Chart, d Dependency) string { return c.Path + "/charts/" + d.Title() }
 
 // isSubchart reports whether the chart is part of another one.
-func (c Chart) isSubchart() bool { return strings.Contains(c.Path, "/charts/") }
+func isSubchart(c Chart) bool { return strings.Contains(c.Path, "/charts/") }
 
-// holds reports whether the chart at path is this one or part of it.
-func (c Chart) holds(path string) bool {
+// isWithin reports whether the chart at path is a chart or part of it.
+func isWithin(path string, c Chart) bool {
 	return path == c.Path || strings.HasPrefix(path, c.Path+"/charts/")
 }
 
-// idleCharts returns an error for each chart that no resource comes from: its order
+// unusedCharts returns an error for each chart that no resource comes from: its order
 // would have no effect. A subchart may be disabled.
-func (o Options) idleCharts(resources []references.Resource) []error {
+func unusedCharts(o Options, resources []references.Resource) []error {
 	if o.Incomplete || len(resources) == 0 {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (o Options) idleCharts(resources []references.Resource) []error {
 	var errs []error
 	for _, c := range o.Charts {
 		switch {
-		case c.isSubchart() || slices.ContainsFunc(paths, c.holds):
+		case isSubchart(c) || slices.ContainsFunc(paths, func(path string) bool { return isWithin(path, c) }):
 		case len(paths) == 0:
 			errs = append(errs, fmt.Errorf("no resource comes from chart %s: the stream has no # Source: comments, which name charts and which kustomize removes; apply the output of helm template unchanged, or leave out --chart", c.Path))
 		default:
@@ -85,7 +85,7 @@ func (d *Declarations) noteUnusedCharts() {
 	if len(d.Options.Charts) == 0 || slices.ContainsFunc(d.Sets, func(s Set) bool { return s.Kind == HelmChart }) {
 		return
 	}
-	d.Notes = append(d.Notes, fmt.Sprintf("the order of chart %s, from --chart, has no effect: %s", d.Options.Charts[0].Path, d.OrderSource.rules()))
+	d.Notes = append(d.Notes, fmt.Sprintf("the order of chart %s, from --chart, has no effect: %s", d.Options.Charts[0].Path, rulesOut(d.OrderSource)))
 }
 
 // addCharts adds a set for each chart of a scope. It contains the sets of its
@@ -105,7 +105,7 @@ func (d *Declarations) addCharts(s scope) map[string]int {
 	for _, c := range charts {
 		add(c.Path, s.parentSet)
 		for _, dependency := range c.Dependencies {
-			add(c.path(dependency), whole[c.Path])
+			add(subchartPath(c, dependency), whole[c.Path])
 		}
 	}
 	for _, chart := range d.chartPaths(s) {
@@ -116,7 +116,7 @@ func (d *Declarations) addCharts(s scope) map[string]int {
 	for _, c := range charts {
 		d.after(own[c.Path], c, c.DependsOn, whole, "annotation "+helmDependsOnSubcharts+" of chart "+chartTitle(c.Path))
 		for _, dependency := range c.Dependencies {
-			d.after(whole[c.path(dependency)], c, dependency.DependsOn, whole, "depends-on of dependency "+dependency.Title()+" of chart "+chartTitle(c.Path))
+			d.after(whole[subchartPath(c, dependency)], c, dependency.DependsOn, whole, "depends-on of dependency "+dependency.Title()+" of chart "+chartTitle(c.Path))
 		}
 	}
 	return own
@@ -129,7 +129,7 @@ func (d *Declarations) chartsOf(s scope) []Chart {
 		return d.Options.Charts
 	}
 	return slices.DeleteFunc(slices.Clone(d.Options.Charts), func(c Chart) bool {
-		return !slices.ContainsFunc(d.chartPaths(s), c.holds)
+		return !slices.ContainsFunc(d.chartPaths(s), func(path string) bool { return isWithin(path, c) })
 	})
 }
 
@@ -167,14 +167,14 @@ func (d *Declarations) after(waits int, c Chart, names []string, whole map[strin
 	for _, name := range names {
 		found := false
 		for _, dependency := range c.Dependencies {
-			if dependency.called(name) {
+			if isCalled(dependency, name) {
 				found = true
-				if whole[c.path(dependency)] == waits {
+				if whole[subchartPath(c, dependency)] == waits {
 					d.Errs = append(d.Errs, fmt.Errorf("%s refers to itself: remove it", where))
 					continue
 				}
 				why := graph.Reason{Rule: "chart", Detail: where + " names " + name}
-				d.Sets[waits].After = append(d.Sets[waits].After, Barrier{whole[c.path(dependency)], why})
+				d.Sets[waits].After = append(d.Sets[waits].After, Barrier{whole[subchartPath(c, dependency)], why})
 			}
 		}
 		if !found {

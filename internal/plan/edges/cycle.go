@@ -9,15 +9,12 @@ import (
 )
 
 // CycleError reports resources or layers that wait for each other in a cycle.
-// The cycle has at least one edge, from a resource that waits for itself.
 type CycleError struct {
-	first  CycleEdge
-	others []CycleEdge
+	// Cycle has the edges in order: the To of an edge is the From of the next one, and
+	// the To of the last edge is the From of the first. There is at least one edge, of a
+	// resource that waits for itself.
+	Cycle []CycleEdge
 }
-
-// Cycle returns the edges in order: each target waits for the one before it,
-// and the first waits for the last.
-func (e *CycleError) Cycle() []CycleEdge { return append([]CycleEdge{e.first}, e.others...) }
 
 // CycleEdge is one edge of a cycle, with display names of its ends.
 type CycleEdge struct {
@@ -33,8 +30,8 @@ func (e CycleEdge) String() string {
 // Error returns one line with the remedy, and one for each edge.
 func (e *CycleError) Error() string {
 	var b strings.Builder
-	plain.Fprintf(&b, "a cycle of %d: none of these can be first; remove one of the edges", 1+len(e.others))
-	for _, edge := range e.Cycle() {
+	plain.Fprintf(&b, "a cycle of %d: none of these can be first; remove one of the edges", len(e.Cycle))
+	for _, edge := range e.Cycle {
 		plain.Fprintf(&b, "\n  %s", edge)
 	}
 	return b.String()
@@ -45,7 +42,7 @@ func (e *CycleError) Error() string {
 // the edge back from the set's exit or from the ready vertex.
 func (b *Dependencies) CycleError(cycle []graph.Edge) *CycleError {
 	if path := b.Describe(cycle); len(path) > 0 {
-		return &CycleError{first: path[0], others: path[1:]}
+		return &CycleError{Cycle: path}
 	}
 	back := cycle[0]
 	for _, e := range cycle {
@@ -53,7 +50,7 @@ func (b *Dependencies) CycleError(cycle []graph.Edge) *CycleError {
 			back = e
 		}
 	}
-	return &CycleError{first: CycleEdge{From: b.VertexName(back.From), To: b.VertexName(back.To), Why: back.Why}}
+	return &CycleError{Cycle: []CycleEdge{{From: b.VertexName(back.From), To: b.VertexName(back.To), Why: back.Why}}}
 }
 
 // Describe converts a path for display. It drops the edges from a set's entry

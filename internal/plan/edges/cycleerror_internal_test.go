@@ -19,5 +19,4 @@ func TestNoCycleIsWithoutAnEdge(t *testing.T) {
 	for _, cycle := range [][]graph.Edge{{inside, back}, {back, inside}} {
 		require.EqualError(t, b.CycleError(cycle), "a cycle of 1: none of these can be first; remove one of the edges\n  stack a waits for stack a (stack: dependsOn of stack a names a)")
 	}
-	require.Len(t, new(CycleError).Cycle(), 1)
 }

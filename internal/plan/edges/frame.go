@@ -31,7 +31,7 @@ func (d *Declarations) placeByOrderSource(s scope) OrderSource {
 	frame := d.chooseOrderSource(s, found)
 	for _, f := range found {
 		if f.orderSource != frame {
-			d.Notes = append(d.Notes, fmt.Sprintf("%s%s %s, which are ignored: %s", plain.Count(len(f.resources), "resource"), s.where(), f.describe(), frame.rules()))
+			d.Notes = append(d.Notes, fmt.Sprintf("%s%s %s, which are ignored: %s", plain.Count(len(f.resources), "resource"), s.where(), f.describe(), rulesOut(frame)))
 		}
 	}
 	switch frame {

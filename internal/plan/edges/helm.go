@@ -94,7 +94,7 @@ func (d *Declarations) placeInChart(s scope, chart string, around int) {
 		last = d.AddSet(Set{Name: "chart " + title, Short: title, Kind: HelmChart, Within: around})
 	}
 	for _, i := range s.resources {
-		if grouped[i] || last < 0 || d.Options.isPrerequisite(d.Resources[i]) && !d.Options.NoPrerequisites {
+		if grouped[i] || last < 0 || isPrerequisite(d.Options, d.Resources[i]) && !d.Options.NoPrerequisites {
 			continue
 		}
 		if s.parentSet >= 0 && last == s.parentSet {
@@ -119,7 +119,7 @@ func (d *Declarations) holdUngrouped(around int, excluded []int) {
 		return
 	}
 	for _, i := range excluded {
-		if r := d.resource(i); helmKey(r) == "" && (d.Options.NoPrerequisites || !d.Options.isPrerequisite(r)) {
+		if r := d.resource(i); helmKey(r) == "" && (d.Options.NoPrerequisites || !isPrerequisite(d.Options, r)) {
 			d.put(i, around)
 		}
 	}

@@ -73,12 +73,12 @@ type KindTimeout struct {
 	Timeout time.Duration // for each resource, once its dependencies are met
 }
 
-// Idle returns an error for each application that selects nothing among all
-// resources of the stream, including those that a selection leaves out, and for each
-// chart that none of them comes from.
-func (o Options) Idle(resources []references.Resource) error {
+// UnusedOptions returns an error for each application that selects no resource of the
+// stream, including the resources that a selection leaves out, and for each chart that
+// no resource comes from.
+func UnusedOptions(o Options, resources []references.Resource) error {
 	all := slices.Concat(resources, o.Excluded)
-	errs := o.idleCharts(slices.Concat(all, o.Hooks))
+	errs := unusedCharts(o, slices.Concat(all, o.Hooks))
 	if o.IdleApplications != nil {
 		var metas []object.Meta
 		for _, r := range all {
@@ -90,7 +90,7 @@ func (o Options) Idle(resources []references.Resource) error {
 }
 
 // isPrerequisite reports whether a resource's kind is a prerequisite.
-func (o Options) isPrerequisite(r references.Resource) bool {
+func isPrerequisite(o Options, r references.Resource) bool {
 	return r.ID.IsCRD() || r.ID.IsNamespace() || slices.Contains(o.PrerequisiteKinds, r.Kind) || slices.Contains(o.PrerequisiteKinds, r.GroupKind())
 }
 

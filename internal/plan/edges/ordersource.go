@@ -24,8 +24,8 @@ func ParseOrderSource(s string) (OrderSource, error) {
 	return OrderSourceAuto, fmt.Errorf("%q is not a frame: write argocd, helm or none", s)
 }
 
-// rules explains why the other frames are not used.
-func (f OrderSource) rules() string {
+// rulesOut explains why the other frames are not used.
+func rulesOut(f OrderSource) string {
 	switch f {
 	case OrderSourceStamps:
 		return "a SortOrder's stamps take precedence"

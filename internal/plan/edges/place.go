@@ -39,7 +39,7 @@ func (d *Declarations) placePrerequisites() {
 		return
 	}
 	for i, r := range d.Resources {
-		if d.Placements[i] == Placed || !d.Options.isPrerequisite(r) {
+		if d.Placements[i] == Placed || !isPrerequisite(d.Options, r) {
 			continue
 		}
 		if d.Prerequisites < 0 {

@@ -37,8 +37,8 @@ type App struct {
 	External []object.ID
 }
 
-// title returns the application's name with its stack.
-func (a App) title(stack Stack) string { return stack.Name + "/" + a.Name }
+// appTitle returns an application's name with its stack.
+func appTitle(stack Stack, a App) string { return stack.Name + "/" + a.Name }
 
 // placeByStack adds the sets of stacks and applications and puts resources into
 // them. framed means that frames order the resources within applications. CRDs
@@ -52,7 +52,7 @@ func (d *Declarations) placeByStack(framed bool) {
 	frames := map[OrderSource]bool{}
 	for _, stack := range d.Options.Stacks {
 		for _, app := range stack.Applications {
-			title := app.title(stack)
+			title := appTitle(stack, app)
 			s := d.scopeOf(title, apps[title], members[title])
 			d.addAppExternals(s, app)
 			if frame := d.placeInApp(s, framed); len(s.resources) > 0 {
@@ -75,7 +75,7 @@ func (d *Declarations) addStacks() map[string]int {
 		around := d.AddSet(Set{Name: "stack " + stack.Name, Short: stack.Name, Kind: StackLayer, Within: -1, Timeout: stack.Timeout})
 		stacks.add(stack.Name, around)
 		for _, app := range stack.Applications {
-			title := app.title(stack)
+			title := appTitle(stack, app)
 			apps.add(title, d.AddSet(Set{Name: title, Short: title, Kind: Application, Within: around, Timeout: app.Timeout}))
 		}
 	}
@@ -107,7 +107,7 @@ func (n *namedSets) add(name string, set int) {
 // appAfter makes the set of an application wait for the application or stack that its
 // dependsOn names.
 func (d *Declarations) appAfter(stacks, apps namedSets, stack Stack, app App, need string) {
-	title, sibling := app.title(stack), stack.Name+"/"+need
+	title, sibling := appTitle(stack, app), stack.Name+"/"+need
 	_, isSibling := apps.sets[sibling]
 	_, isStack := stacks.sets[need]
 	switch {
@@ -157,7 +157,7 @@ func (d *Declarations) resourcesOfApps() map[string][]int {
 
 // appOf returns the application of a resource, or "".
 func (d *Declarations) appOf(r references.Resource) string {
-	if !d.Options.NoPrerequisites && d.Options.isPrerequisite(r) {
+	if !d.Options.NoPrerequisites && isPrerequisite(d.Options, r) {
 		return ""
 	}
 	return d.Options.ApplicationOf(r.Meta)
