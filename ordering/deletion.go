@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/object"
 )
 
-// Deletion is the order in which resources are deleted: the reverse of the
+// Deletion, made by planner.DeletionOrder, is the order in which resources are deleted: the reverse of the
 // order in which they are applied. In addition, custom resources go before the
 // stream's workloads, Secrets, ConfigMaps and RBAC, because a workload may run their
 // finalizers with these, and APIServices go before Namespaces; CRDs and Namespaces go last. kapp's delete
@@ -25,8 +24,8 @@ type Deletion struct {
 
 // DeletionStep is the deletion of one resource.
 type DeletionStep struct {
-	ID   object.ID
-	Wave int // from 0, below Deletion.Waves
+	ID   object.ID // unique in the deletion
+	Wave int       // from 0, below Deletion.Waves
 	// After are the resources that are deleted first. With gate Ready they must
 	// be gone; with Applied their delete request must have been sent.
 	After []Need
@@ -63,13 +62,13 @@ func (d *Deletion) FirstWave() int {
 }
 
 // because returns a short reason why a resource is not deleted earlier.
-func (s DeletionStep) because() graph.Reason {
+func (s DeletionStep) because() Reason {
 	if len(s.After) == 0 {
-		return graph.Reason{Rule: "nothing being deleted needs it"}
+		return Reason{Rule: "nothing being deleted needs it"}
 	}
 	why := s.After[0].ID.String()
 	if more := len(s.After) - 1; more > 0 {
 		why += fmt.Sprintf(" and %d more", more)
 	}
-	return graph.Reason{Rule: graph.Rule("after " + why)}
+	return Reason{Rule: Rule("after " + why)}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/internal/plan/references"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // byFullName finds the resources of a stream by "namespace/name".
@@ -145,7 +146,7 @@ func (p *proposal) settings(workload int) []setting {
 }
 
 // dataOf returns the texts in a ConfigMap or Secret.
-func dataOf(r references.Resource) map[string]string {
+func dataOf(r ordering.Resource) map[string]string {
 	out := map[string]string{}
 	for _, field := range []string{"data", "stringData"} {
 		data, _ := references.Field(r.Object, field).(map[string]any)

@@ -1,22 +1,23 @@
-package ordering
+package planner
 
 import (
 	"cmp"
 	"errors"
-	planedges "github.com/ordapply/ordapply/internal/plan/edges"
 	"maps"
 	"slices"
 
+	planedges "github.com/ordapply/ordapply/internal/plan/edges"
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/internal/plan/references"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // DeletionOrder plans the deletion of resources, such as those of an earlier
 // stream. Hooks are left out unless Options.KeepHooks is set. The error is about
 // declarations, as that of Build, or joins a *CycleError for each cycle of delete
 // rules.
-func DeletionOrder(resources []references.Resource, options Options) (*Deletion, error) {
+func DeletionOrder(resources []ordering.Resource, options ordering.Options) (*ordering.Deletion, error) {
 	options.SkipHooks = true
 	found, err := planedges.Find(resources, options)
 	if err != nil {
@@ -35,9 +36,9 @@ func DeletionOrder(resources []references.Resource, options Options) (*Deletion,
 	b.Kept, b.ReadyVertex, b.ReadyOf = resolved.Kept, nil, nil // a deletion has only one event per resource: it is gone
 	b.graph = b.Graph()
 	b.rank, _ = b.graph.Ranks()
-	out := &Deletion{Waves: b.numberWaves(), Notes: b.overruledNotes(resolved.Dropped)}
+	out := &ordering.Deletion{Waves: b.numberWaves(), Notes: b.overruledNotes(resolved.Dropped)}
 	for _, i := range b.byWave() {
-		out.Steps = append(out.Steps, DeletionStep{ID: b.Resources[i].ID, Wave: b.wave[i], After: b.needsOf(int32(i))})
+		out.Steps = append(out.Steps, ordering.DeletionStep{ID: b.Resources[i].ID, Wave: b.wave[i], After: b.needsOf(int32(i))})
 	}
 	return out, nil
 }
@@ -51,12 +52,12 @@ func (b *planner) reversedEdges() []graph.Edge {
 		if from == to || e.Strength == graph.Certain && !b.isDropped(from, to) { // a certain edge is about becoming ready; another edge of the same reference remains
 			continue
 		}
-		if e.Why.Rule == graph.RuleArgument && e.Strength == graph.Required { // a program that ends needs what it wrote no longer
+		if e.Why.Rule == ordering.RuleArgument && e.Strength == graph.Required { // a program that ends needs what it wrote no longer
 			continue
 		}
 		e.From, e.To = from, to
-		if e.Why.Rule == graph.RulePolicy || e.Gate == graph.Started { // the dependent must be gone, not only its delete request sent
-			e.Gate, e.Weight = graph.Ready, graph.WavesBetween(graph.Ready)
+		if e.Why.Rule == ordering.RulePolicy || e.Gate == ordering.Started { // the dependent must be gone, not only its delete request sent
+			e.Gate, e.Weight = ordering.Ready, graph.WavesBetween(ordering.Ready)
 		}
 		switch e.Strength {
 		case graph.Hard:
@@ -95,25 +96,25 @@ func (b *planner) customResourceEdges() []graph.Edge {
 	var edges []graph.Edge
 	var needed []int
 	groups := map[string]int{} // group to the set of its custom resources
-	why := graph.Reason{Rule: "finalizers", Detail: "the finalizers of custom resources may need it"}
+	why := ordering.Reason{Rule: "finalizers", Detail: "the finalizers of custom resources may need it"}
 	for i, r := range b.Resources {
 		switch {
 		case b.IsCustom(r.ID):
 			group, seen := groups[r.Group]
 			if !seen {
-				group = b.AddSet(planedges.Set{Name: "custom resources of " + r.Group, Kind: AllPlaced, Within: -1})
+				group = b.AddSet(planedges.Set{Name: "custom resources of " + r.Group, Kind: ordering.AllPlaced, Within: -1})
 				groups[r.Group] = group
 			}
 			// If edges conflict, the workload's edge is dropped, not the
 			// membership.
-			edges = append(edges, graph.Edge{From: int32(i), To: b.Exit(group), Gate: graph.Ready, Strength: graph.Hard, Why: why})
+			edges = append(edges, graph.Edge{From: int32(i), To: b.Exit(group), Gate: ordering.Ready, Strength: graph.Hard, Why: why})
 		case references.PodSpec(r.Object) != nil, mayServeFinalizers(r.ID):
 			needed = append(needed, i)
 		}
 	}
 	for _, group := range slices.Sorted(maps.Values(groups)) {
 		for _, i := range needed {
-			edges = append(edges, graph.Edge{From: b.Exit(group), To: int32(i), Gate: graph.Ready, Weight: 1, Strength: graph.DefaultPlace, Why: why})
+			edges = append(edges, graph.Edge{From: b.Exit(group), To: int32(i), Gate: ordering.Ready, Weight: 1, Strength: graph.DefaultPlace, Why: why})
 		}
 	}
 	return edges
@@ -141,11 +142,11 @@ func (b *planner) apiServiceEdges() []graph.Edge {
 			namespaces = append(namespaces, i)
 		}
 	}
-	why := graph.Reason{Rule: "apiservice", Detail: "no Namespace can be deleted while an APIService has no backend"}
+	why := ordering.Reason{Rule: "apiservice", Detail: "no Namespace can be deleted while an APIService has no backend"}
 	var edges []graph.Edge
 	for _, service := range services {
 		for _, namespace := range namespaces {
-			edges = append(edges, graph.NewEdge(service, namespace, graph.Ready, graph.DefaultPlace, why))
+			edges = append(edges, graph.NewEdge(service, namespace, ordering.Ready, graph.DefaultPlace, why))
 		}
 	}
 	return edges

@@ -1,10 +1,11 @@
-package ordering
+package planner
 
 import (
 	"errors"
 	"fmt"
 
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // An atomic stack that fails is rolled back as a whole. Resources outside the
@@ -12,7 +13,7 @@ import (
 
 // unsafeStacks returns an error for each resource outside an atomic stack that
 // may use the stack before it is ready.
-func unsafeStacks(p *Plan, stacks []Stack) error {
+func unsafeStacks(p *ordering.Plan, stacks []ordering.Stack) error {
 	var errs []error
 	for _, stack := range stacks {
 		if stack.Atomic {
@@ -22,7 +23,7 @@ func unsafeStacks(p *Plan, stacks []Stack) error {
 	return errors.Join(errs...)
 }
 
-func earlyUses(p *Plan, stack string) []error {
+func earlyUses(p *ordering.Plan, stack string) []error {
 	in := p.InStack(stack)
 	w := stackWaiters{plan: p, stack: "stack " + stack, layers: map[int]bool{}, steps: map[object.ID]bool{}, positions: p.Positions()}
 	var errs []error
@@ -43,11 +44,11 @@ func earlyUses(p *Plan, stack string) []error {
 
 // stackWaiters computes which steps and layers wait for a stack. It caches results.
 type stackWaiters struct {
-	plan      *Plan
+	plan      *ordering.Plan
 	stack     string // the layer's name
 	layers    map[int]bool
 	steps     map[object.ID]bool
-	positions Positions
+	positions ordering.Positions
 }
 
 // step reports whether a resource waits for the whole stack.
