@@ -1,7 +1,7 @@
-// Package ordering has the types of a plan: its input, a Resource for each manifest and
-// Options; the Plan, with the steps, waves and layers in which resources are applied, and
-// the reason for each; and the Deletion. They are plain data. Package
-// ordering/planner makes plans, a program that has one can print it, filter it or run it.
+// Package ordering has the types of a plan as plain data. The input is a Resource for
+// each manifest, and Options. The Plan has the steps, waves and layers in which resources
+// are applied, and the reason for each; a Deletion has the order in which they are
+// deleted. Package ordering/planner makes both.
 //
 // An edge means "B needs A". It has a Reason and a Gate: A is applied, or A is
 // ready. Layers, which a SortOrder stamps on resources, are hard edges between

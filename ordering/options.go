@@ -73,7 +73,8 @@ type KindTimeout struct {
 // OrderSource selects where the order of a stream comes from.
 type OrderSource string
 
-// Values of OrderSource. What places no resource leaves only the edges and the prerequisites.
+// Values of OrderSource. Where it places no resource, only edges and prerequisites order
+// the resources.
 const (
 	OrderSourceAuto   OrderSource = ""       // stamps if any resource has them, else the only frame whose annotations are in the stream
 	OrderSourceStamps OrderSource = "stamps" // a SortOrder's annotations
