@@ -31,11 +31,10 @@ func newInit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init -f FILE",
 		Short: "Write a SortOrder for a stream, as a draft to review",
-		Long: `init proposes the layers of a stream, without a cluster: from its edges, the labels
-that group its resources, the Service addresses in containers, and Argo CD's sync
-waves. Comments explain each layer. No layer waits for one that may need it to become
-ready; where nothing in the manifests decides which group comes first, the comment
-says so.`,
+		Long: `init proposes the layers of a stream, without a cluster: from the labels or
+annotations that group its resources, its edges, and Argo CD's sync waves. Comments
+explain each layer. Layers without an edge between them do not wait for each other:
+review the file, and add the order that the manifests do not state.`,
 		Example: `  kustomize build . | ordapply init > order.yaml
   ordapply init -f app.yaml -o order.yaml
   ordapply plan -f app.yaml --order order.yaml --dry-run=client`,

@@ -46,8 +46,8 @@ the health checks that Argo CD lacks. Publish the folder at --source. A part of 
 order that the engine cannot keep is an error, or a warning with --lossy.
 
 The folder stores the options in export.yaml: without --to they are used again, except
-flags that name files. --check writes nothing, and reports which gates, layers and
-manifests of a folder no longer match the order.`,
+flags that name files. --check writes nothing, and lists the files of a folder that an
+export would change.`,
 		Example: `  kustomize build . | ordapply export --to flux --source oci://registry.example/shop -o deploy
   kustomize build . | ordapply export -o deploy
   kustomize build . | ordapply export --check deploy`,
@@ -65,7 +65,7 @@ func (f *exportFlags) Register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.to, "to", "", "engine: flux or argocd; by default, the options of the previous export of the folder are used again")
 	flags.StringVarP(&f.output, "output", "o", "", "folder to write")
-	flags.BoolVar(&f.check, "check", false, "write nothing; report where the folder no longer matches the order, and exit with 1 if it does not")
+	flags.BoolVar(&f.check, "check", false, "write nothing; list the files of the folder that an export would change, and exit with 1 if there are any")
 	flags.BoolVar(&f.lossy, "lossy", false, "export even if the engine cannot keep the whole order; report what is lost")
 	flags.StringVar(&f.flux.Name, "name", "app", "name of the engine's object, and prefix of the names of the layers' objects")
 	flags.StringVar(&f.flux.Namespace, "engine-namespace", "", `namespace of the engine's objects; by default "flux-system" or "argocd"`)
@@ -254,22 +254,19 @@ func (f *exportFlags) reportLost(cmd *cobra.Command, lost []string) error {
 	return errors.Join(append(errs, errors.New("nothing was written: change what is named above, or accept it with --lossy"))...)
 }
 
-// compare reports what of the folder does not match the order.
+// compare lists the files of the folder that an export would change.
 func (f *exportFlags) compare(cmd *cobra.Command, tree *units.Tree) error {
-	there, err := tree.Read(cmd.Context(), f.output)
+	differences, err := tree.Compare(cmd.Context(), f.output)
 	if err != nil {
 		return err
 	}
-	findings := Find(tree.Files, there)
-	files := map[string]bool{}
-	for _, finding := range findings {
-		files[finding.Path] = true
-		plain.Fprintln(cmd.OutOrStdout(), finding.String())
+	for _, d := range differences {
+		plain.Fprintln(cmd.OutOrStdout(), d.String())
 	}
-	if len(findings) > 0 {
-		return errors.New(plain.Sprintf("%s in %s of %s: it no longer matches the order", plain.Count(len(findings), "difference"), plain.Count(len(files), "file"), f.output))
+	if len(differences) > 0 {
+		return errors.New(plain.Sprintf("%s does not match the export in %s: run ordapply export again, or undo the edit", f.output, plain.Count(len(differences), "file")))
 	}
-	plain.Fprintf(cmd.ErrOrStderr(), "%s matches the order: %s\n", f.output, plain.Count(len(tree.Files), "file"))
+	plain.Fprintf(cmd.ErrOrStderr(), "%s matches the export: %s\n", f.output, plain.Count(len(tree.Files), "file"))
 	return nil
 }
 

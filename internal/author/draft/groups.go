@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/plan/edges"
+	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/internal/plan/references"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -29,7 +30,7 @@ func (p *proposal) byKeys(definitions bool) {
 			break
 		}
 		for _, value := range valuesOf(rest, func(i int) string { value, _ := k.of(p.Resources[i].Meta); return value }) {
-			s := selector{match: append([]requirement{{k, []string{value}}}, without...)}
+			s := selector{match: append([]requirement{{k, value}}, without...)}
 			p.add(group{selector: s, title: value, members: p.matching(s)})
 		}
 		keys = slices.DeleteFunc(keys, func(other key) bool { return other == k })
@@ -92,7 +93,7 @@ func (p *proposal) definitionsFirst() {
 	for from, g := range p.groups {
 		for to, other := range p.groups {
 			if g.defines() && !other.defines() {
-				p.relations = append(p.relations, relation{from: from, to: to, why: "CRDs and Namespaces go first", sure: byKind})
+				p.relations = append(p.relations, relation{from: from, to: to, why: "CRDs and Namespaces go first"})
 			}
 		}
 	}
@@ -152,7 +153,7 @@ func (p *proposal) matching(s selector) []int {
 	for i, r := range p.Resources {
 		met := func(q requirement) bool {
 			value, present := q.key.of(r.Meta)
-			return present == (q.values != nil) && (!present || slices.Contains(q.values, value))
+			return present == (q.value != "") && value == q.value
 		}
 		if p.groupOf[i] >= 0 || s.namespace != "" && written(r) != s.namespace || s.unspaced && written(r) != "" || s.kind != "" && (r.Kind != s.kind || r.Group != s.group) {
 			continue
@@ -206,7 +207,7 @@ func (p *proposal) byWaves(workloads bool) {
 	for from := range at {
 		for to := range at {
 			if edges.ComparePlaces(at[from], at[to]) < 0 {
-				p.relations = append(p.relations, relation{from: from, to: to, sure: byAuthor, why: fmt.Sprintf("%s comes after %s", at[to], at[from])})
+				p.relations = append(p.relations, relation{from: from, to: to, byAuthor: true, why: fmt.Sprintf("%s comes after %s", at[to], at[from])})
 			}
 		}
 	}
@@ -220,13 +221,13 @@ func waveSelector(m object.Meta, hooks bool) selector {
 	var s selector
 	switch {
 	case number != "" && phase != "":
-		s.match = []requirement{{waves, []string{number}}, {hook, []string{phase}}}
+		s.match = []requirement{{waves, number}, {hook, phase}}
 	case number != "" && hooks:
-		s.match = []requirement{{waves, []string{number}}, {key: hook}}
+		s.match = []requirement{{waves, number}, {key: hook}}
 	case number != "":
-		s.match = []requirement{{waves, []string{number}}}
+		s.match = []requirement{{waves, number}}
 	case phase != "":
-		s.match = []requirement{{hook, []string{phase}}, {key: waves}}
+		s.match = []requirement{{hook, phase}, {key: waves}}
 	default:
 		s.rest = true
 	}
@@ -252,8 +253,22 @@ func (p *proposal) asFramed(framed *edges.Dependencies) {
 		for _, before := range set.After {
 			for _, from := range groups[before.Layer] {
 				for _, to := range groups[s] {
-					p.relations = append(p.relations, relation{from: from, to: to, sure: byAuthor, why: before.Why.Detail})
+					p.relations = append(p.relations, relation{from: from, to: to, byAuthor: true, why: before.Why.Detail})
 				}
+			}
+		}
+	}
+}
+
+// awaitControllers records that custom resources become ready only through the workloads that
+// may write their status: such a workload must not wait for them.
+func (p *proposal) awaitControllers() {
+	controllers := p.ControllersOf(p.Kept)
+	for i := range p.Resources {
+		to := p.vertex(int32(i))
+		for _, controller := range controllers(i) {
+			if from := p.vertex(int32(controller)); from != to {
+				p.uses = append(p.uses, graph.Edge{From: from, To: to})
 			}
 		}
 	}

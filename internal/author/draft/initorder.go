@@ -1,6 +1,6 @@
 // Package draft proposes a first SortOrder for a stream: groups of resources that
-// share a label, an annotation, a namespace or a sync wave, in layers that contradict no
-// edge of the stream. It is pure: the same resources in any order give the same proposal.
+// share a label, an annotation, a namespace or a sync wave, each a layer, with the gates that
+// edges or the author's own order state. It is pure: the same resources in any order give the same proposal.
 //
 //	order, err := draft.Propose(resources, ordering.Options{}, "shop")
 //	os.Stdout.Write(order.YAML) // commented, and read by --order
@@ -33,14 +33,14 @@ type Layer struct {
 	Selector  selector
 	Resources []object.ID
 	Why       []string // why it comes after the layers before it, or first
+	Mutual    []string // layers that need this one, and that it needs: none waits for another
 	// DependsOn are the layers that it needs; nil means the one before it.
 	DependsOn []string
 	Applied   bool // later layers wait until it is applied, not ready
 }
 
-// Propose returns an order for resources. Layers keep every edge of the stream; groups
-// that need each other share a layer, or are in layers between which there is no order. The
-// Objects are manifests as written: without the namespace that the cluster would add. The
+// Propose returns an order for resources. Layers keep every edge of the stream; there is no
+// order between groups that need each other. The Objects are manifests as written: without the namespace that the cluster would add. The
 // errors are those of the stream itself, such as a cycle, and that it has an order
 // already: that of a SortOrder's stamps.
 func Propose(resources []ordering.Resource, options ordering.Options, name string) (*Order, error) {
@@ -87,7 +87,7 @@ func (p *proposal) byLabels(framed *edges.Dependencies, definitions bool) {
 	if framed.OrderSource == ordering.OrderSourceHelm {
 		p.asFramed(framed)
 	} else {
-		p.guess()
+		p.awaitControllers()
 	}
 	p.rank()
 }

@@ -12,22 +12,18 @@ import (
 )
 
 // An order adds gates: a layer waits until every resource of the layers before it is
-// ready. So a group comes after another only where something of it waits for the readiness
-// of the other in any case, by an edge or by an address that it is given, and both become
-// ready. All other uses only say what may not be held back: a Secret, a Service, what
-// another waits for until it is applied, and what a manifest mentions must not be behind
-// the readiness of its user, which may need it.
+// ready. So a group comes after another only where an edge makes a resource of it wait for the
+// readiness of one of the other in any case, and both become ready. All other edges only say
+// what may not be held back: a Secret, a Service or a controller must not be behind the
+// readiness of a resource that uses it.
 
 // rank assigns each group the groups that it waits for, and its level behind them. Groups
-// that use each other share a level, and wait for the same groups.
+// that need each other share a level, and wait for the same groups.
 func (p *proposal) rank() {
-	for _, sure := range []evidence{byKind, byAddress, byName} {
-		// On a cycle all are dropped: nothing says which one is wrong.
-		in := p.components(p.edges(sure))
-		p.relations = slices.DeleteFunc(p.relations, func(r relation) bool { return r.sure == sure && in[r.from] == in[r.to] })
-	}
-	kept := p.edges(byName)
-	in := p.components(kept)
+	in := p.components(p.edges())
+	p.relations = slices.DeleteFunc(p.relations, func(r relation) bool { return !r.byAuthor && in[r.from] == in[r.to] })
+	kept := p.edges()
+	in = p.components(kept)
 	kept = slices.DeleteFunc(kept, func(e graph.Edge) bool { return in[e.From] == in[e.To] })
 	for n, e := range kept {
 		kept[n].From, kept[n].To = in[e.From], in[e.To]
@@ -38,7 +34,7 @@ func (p *proposal) rank() {
 	for v := range ranks {
 		ranks[v] = ranks[in[v]]
 	}
-	p.depth, p.level = ranks, slices.Clone(ranks[:len(p.groups)])
+	p.depth, p.level, p.circle = ranks, slices.Clone(ranks[:len(p.groups)]), in[:len(p.groups)]
 	used := slices.Compact(slices.Sorted(slices.Values(p.level)))
 	for g := range p.level {
 		p.level[g], _ = slices.BinarySearch(used, p.level[g])
@@ -84,18 +80,16 @@ func (p *proposal) vertex(v int32) int32 {
 	return v + int32(len(p.groups))
 }
 
-// edges returns the edges of the stream between groups and what has none, what groups
-// mention of each other, and the relations for which there is some evidence or more. The
-// weight of an edge is 1 if it waits for the readiness of a group.
-func (p *proposal) edges(least evidence) []graph.Edge {
+// edges returns the edges of the stream between groups and resources without one, those from
+// controllers to their custom resources, and the relations. The weight of an edge is 1 if it
+// waits for the readiness of a group.
+func (p *proposal) edges() []graph.Edge {
 	out := slices.Clone(p.uses)
 	for _, e := range p.Kept {
 		out = append(out, graph.Edge{From: p.vertex(e.From), To: p.vertex(e.To), Weight: p.weight(e)})
 	}
 	for _, r := range p.relations {
-		if r.sure >= least {
-			out = append(out, graph.Edge{From: int32(r.from), To: int32(r.to), Weight: 1})
-		}
+		out = append(out, graph.Edge{From: int32(r.from), To: int32(r.to), Weight: 1})
 	}
 	return out
 }
@@ -128,41 +122,29 @@ func (p *proposal) components(edges []graph.Edge) []int32 {
 	return of
 }
 
-// layers returns the groups as layers: those that wait for the same groups, and for which
-// the same groups wait, with one selector if there is one, and otherwise as layers without
-// an order between them.
+// layers returns the groups as layers, each with the layers that it waits for.
 func (p *proposal) layers() []Layer {
 	order := make([]int, len(p.groups))
 	for g := range order {
 		order[g] = g
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return p.level[a] - p.level[b] })
-	var classes [][]int // of groups
-	at := map[string]int{}
-	for _, g := range order {
-		key := p.place(g)
-		if _, known := at[key]; !known {
-			at[key], classes = len(classes), append(classes, nil)
-		}
-		classes[at[key]] = append(classes[at[key]], g)
-	}
 	var out []Layer
-	names := map[int][]string{} // by group: the layers of its class
+	names := make([]string, len(p.groups)) // of their layers
 	used := map[string]bool{"unmatched": true}
-	for n, class := range classes {
-		var joined []group
-		for _, g := range class {
-			joined = merged(joined, p.groups[g])
+	for _, g := range order {
+		after := p.directly(g, names)
+		names[g] = unique(layerName(p.groups[g].title), used)
+		l := Layer{Name: names[g], Selector: p.groups[g].selector, Resources: p.ids(p.groups[g].members), Why: p.whyOf(g)}
+		if !p.follows(out, after) {
+			l.DependsOn = after
 		}
-		after := p.directly(class[0], names)
-		for _, g := range joined {
-			l := Layer{Name: unique(nameOf(g, n), used), Selector: g.selector, Resources: p.ids(g.members), Why: p.whyOf(g)}
-			if !p.follows(out, after) {
-				l.DependsOn = after
-			}
-			out = append(out, l)
-			for _, member := range class {
-				names[member] = append(names[member], l.Name)
+		out = append(out, l)
+	}
+	for n, g := range order {
+		for _, other := range order {
+			if other != g && p.circle[other] == p.circle[g] {
+				out[n].Mutual = append(out[n].Mutual, names[other])
 			}
 		}
 	}
@@ -172,26 +154,13 @@ func (p *proposal) layers() []Layer {
 	return out
 }
 
-// place describes what waits for a group, and for what it waits.
-func (p *proposal) place(g int) string {
-	var before []int
-	for other := range p.groups {
-		if p.behind[other][g] {
-			before = append(before, other)
-		}
-	}
-	return fmt.Sprint(slices.Sorted(maps.Keys(p.behind[g])), before)
-}
-
-// directly returns the layers that a group waits for, without those that they wait for.
-func (p *proposal) directly(g int, names map[int][]string) []string {
+// directly returns the layers that a group waits for, without those that these wait for.
+func (p *proposal) directly(g int, names []string) []string {
 	out := []string{}
-	for _, before := range slices.Sorted(maps.Keys(p.behind[g])) {
-		between := func(other int) bool { return p.behind[g][other] && p.behind[other][before] }
-		for _, name := range names[before] {
-			if !slices.ContainsFunc(slices.Collect(maps.Keys(p.behind[g])), between) && !slices.Contains(out, name) {
-				out = append(out, name)
-			}
+	all := slices.Sorted(maps.Keys(p.behind[g]))
+	for _, before := range all {
+		if !slices.ContainsFunc(all, func(other int) bool { return p.behind[other][before] }) {
+			out = append(out, names[before])
 		}
 	}
 	return out
@@ -220,40 +189,15 @@ func (p *proposal) leavesActive() bool {
 	return false
 }
 
-// merged adds a group to those of its level.
-func merged(groups []group, g group) []group {
-	for n, other := range groups {
-		if s, ok := other.selector.join(g.selector); ok {
-			groups[n].selector = s
-			groups[n].titles = append(groups[n].titles, g.title)
-			groups[n].members = slices.Sorted(slices.Values(slices.Concat(other.members, g.members)))
-			return groups
-		}
-	}
-	g.titles = []string{g.title}
-	return append(groups, g)
-}
-
-// nameOf returns the name of a layer: of its groups, or of the stage of all of them.
-func nameOf(g group, level int) string {
-	name := strings.Join(g.titles, "-")
-	stage := stageOf(g.titles[0])
-	switch same := !slices.ContainsFunc(g.titles, func(t string) bool { return stageOf(t) != stage }); {
-	case len(g.titles) == 1:
-	case same && stage >= 0:
-		name = stages()[stage][0]
-	case len(slices.Compact(slices.Clone(g.titles))) == 1:
-		name = g.titles[0]
-	case len(name) > 40:
-		name = fmt.Sprintf("layer-%d", level+1)
-	}
+// layerName returns the name of a layer for the title of its group.
+func layerName(title string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', strings.ContainsRune("-_.=+", r):
 			return r
 		}
 		return '-'
-	}, name)
+	}, title)
 }
 
 func unique(name string, used map[string]bool) string {
@@ -264,24 +208,16 @@ func unique(name string, used map[string]bool) string {
 	return name
 }
 
-// whyOf returns the reasons for which the groups of a layer wait for others: edges, then
-// relations.
-func (p *proposal) whyOf(layer group) []string {
-	mine := map[int]bool{}
-	for _, i := range layer.members {
-		if g := p.groupOf[i]; g >= 0 {
-			mine[g] = true
-		}
-	}
+// whyOf returns the reasons for which a group waits for others: edges, then relations.
+func (p *proposal) whyOf(g int) []string {
 	var edges, others []string
 	for _, e := range p.Kept {
-		from, to := int(p.vertex(e.From)), int(p.vertex(e.To))
-		if mine[to] && p.behind[to][from] && p.weight(e) > 0 {
+		if int(p.vertex(e.To)) == g && p.behind[g][int(p.vertex(e.From))] && p.weight(e) > 0 {
 			edges = append(edges, fmt.Sprintf("%s needs %s (%s)", p.VertexName(e.To), p.VertexName(e.From), e.Why.Detail))
 		}
 	}
 	for _, r := range p.relations {
-		if r.why != "" && mine[r.to] && p.behind[r.to][r.from] && !slices.Contains(others, r.why) {
+		if r.why != "" && r.to == g && p.behind[g][r.from] && !slices.Contains(others, r.why) {
 			others = append(others, r.why)
 		}
 	}

@@ -17,8 +17,9 @@ type proposal struct {
 	groups    []group
 	groupOf   []int // per resource; -1 if none
 	relations []relation
-	uses      []graph.Edge   // what a manifest mentions of other groups, in fields that no edge knows
+	uses      []graph.Edge   // from a controller to the custom resources that wait for it, which no edge says
 	level     []int          // per group
+	circle    []int32        // per group: the same number for groups that need each other
 	behind    []map[int]bool // per group: those whose readiness it waits for
 	depth     []int          // per vertex: the groups on the longest path to it
 }
@@ -30,8 +31,7 @@ func newProposal(d *edges.Dependencies) *proposal {
 // group is the resources that one selector matches.
 type group struct {
 	selector selector
-	title    string   // its name in a layer's name
-	titles   []string // those of the groups that were joined to it, its own first
+	title    string // the name of its layer
 	members  []int
 }
 
@@ -39,18 +39,8 @@ type group struct {
 type relation struct {
 	from, to int
 	why      string
-	sure     evidence
+	byAuthor bool // the author's own order, which is kept even on a cycle
 }
-
-// evidence is how much a relation is worth. Of relations on a cycle, the weaker are dropped.
-type evidence int
-
-const (
-	byName    evidence = iota // only the names of the groups say so
-	byAddress                 // a container is given the address of a Service
-	byKind                    // CRDs and Namespaces go first
-	byAuthor                  // the author's own order; never dropped
-)
 
 // add adds a group with its members.
 func (p *proposal) add(g group) {

@@ -34,10 +34,10 @@ func (k key) of(m object.Meta) (string, bool) {
 	return value, ok
 }
 
-// requirement is a condition on a key: one of some values, or its absence.
+// requirement is a condition on a key: its value, or its absence.
 type requirement struct {
-	key    key
-	values []string // nil: the key is absent
+	key   key
+	value string // "" if the key is absent
 }
 
 // selector is the selector of an entry of sortOrder.
@@ -49,33 +49,7 @@ type selector struct {
 	rest        bool // unmatched: true
 }
 
-// isOfOrder reports whether a selector compares a key by which authors order resources.
-func (s selector) isOfOrder() bool {
-	words, _ := orderKeys()
-	return len(s.match) > 0 && s.match[0].values != nil && slices.Contains(words, lastPart(s.match[0].key.name))
-}
-
 func lastPart(key string) string { return key[strings.LastIndex(key, "/")+1:] }
-
-// join returns the selector of two groups, if one selector can match exactly both.
-func (s selector) join(t selector) (selector, bool) {
-	if len(s.match) == 0 || len(s.match) != len(t.match) || s.namespace+t.namespace+s.kind+t.kind != "" {
-		return s, false
-	}
-	first, other := s.match[0], t.match[0]
-	if first.key != other.key || first.values == nil || other.values == nil {
-		return s, false
-	}
-	for n := range s.match[1:] {
-		a, b := s.match[1+n], t.match[1+n]
-		if a.key != b.key || (a.values == nil) != (b.values == nil) || !slices.Equal(a.values, b.values) {
-			return s, false
-		}
-	}
-	values := slices.Sorted(slices.Values(slices.Concat(first.values, other.values)))
-	s.match = append([]requirement{{first.key, slices.Compact(values)}}, s.match[1:]...)
-	return s, true
-}
 
 // orderKeys are the last parts of labels and annotations by which authors order
 // resources, and labels by which they group them, best first.

@@ -95,12 +95,15 @@ func (l Layer) explain(out *bytes.Buffer, first bool) {
 	for _, why := range plain.Sample(l.Why, 2, "and %d more such reasons", func(s string) string { return s }) {
 		plain.Fprintf(out, "# - %s\n", why)
 	}
+	if len(l.Mutual) > 0 {
+		plain.Fprintf(out, "# It and these layers need each other, so none waits for another: %s.\n", joined(l.Mutual, 3, func(name string) string { return name }))
+	}
 	switch {
-	case len(l.Why) > 0:
+	case len(l.Why)+len(l.Mutual) > 0:
 	case first || l.DependsOn != nil && len(l.DependsOn) == 0:
 		out.WriteString("# No edge places it after another layer.\n")
 	default:
-		out.WriteString("# It needs earlier layers through resources without a layer.\n")
+		out.WriteString("# It needs resources that wait for earlier layers.\n")
 	}
 }
 
@@ -143,22 +146,14 @@ func split(all []requirement) (labels, annotations []requirement) {
 	return labels, annotations
 }
 
-// conditions returns requirements as fields of a selector; equal is the field for single
-// values.
+// conditions returns requirements as fields of a selector; equal is the field for values.
 func conditions(all []requirement, equal string) string {
 	var pairs, expressions, fields []string
 	for _, q := range all {
-		var values []string
-		for _, value := range q.values {
-			values = append(values, scalar(value))
-		}
-		switch len(values) {
-		case 0:
+		if q.value == "" {
 			expressions = append(expressions, fmt.Sprintf("{key: %s, operator: DoesNotExist}", scalar(q.key.name)))
-		case 1:
-			pairs = append(pairs, scalar(q.key.name)+": "+values[0])
-		default:
-			expressions = append(expressions, fmt.Sprintf("{key: %s, operator: In, values: [%s]}", scalar(q.key.name), strings.Join(values, ", ")))
+		} else {
+			pairs = append(pairs, scalar(q.key.name)+": "+scalar(q.value))
 		}
 	}
 	if len(pairs) > 0 {

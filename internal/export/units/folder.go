@@ -13,6 +13,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/cli/abortable"
 	"github.com/ordapply/ordapply/internal/cli/files"
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // Read reads what a folder has of an earlier export: the files below the tree's own
@@ -49,7 +50,7 @@ func (t *Tree) Read(ctx context.Context, dir string) (map[string][]byte, error) 
 }
 
 // readBelow reads a file of a folder. It follows no symbolic link: the folder may come from
-// a pull request, and --check prints what is in it.
+// a pull request.
 func readBelow(ctx context.Context, dir, name string) ([]byte, error) {
 	if err := files.CheckBelow(dir, name); err != nil {
 		return nil, err
@@ -87,31 +88,60 @@ func (t *Tree) folders(ctx context.Context, dir string) ([]string, error) {
 // engineFolders lists the folders for the objects of engines, which are named after these.
 func engineFolders() []string { return []string{"flux", "argocd"} }
 
-// Write writes the files that differ, and removes those of an earlier export that this one
-// does not have. It returns how many files it changed.
-func (t *Tree) Write(ctx context.Context, dir string) (int, error) {
+// Difference is a file of a folder that Write would change.
+type Difference struct {
+	Path   string // slash-separated, below the folder
+	Exists bool   // in the folder
+	Wanted bool   // in the tree; otherwise Write removes the file
+}
+
+// String describes the difference in one line.
+func (d Difference) String() string {
+	switch {
+	case !d.Exists:
+		return plain.Line(d.Path + ": missing")
+	case !d.Wanted:
+		return plain.Line(d.Path + ": not part of the export")
+	}
+	return plain.Line(d.Path + ": differs from the export")
+}
+
+// Compare returns the files that Write would change, sorted by path. It reads what Read
+// reads, and compares bytes.
+func (t *Tree) Compare(ctx context.Context, dir string) ([]Difference, error) {
 	there, err := t.Read(ctx, dir)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	names := slices.AppendSeq(slices.Collect(maps.Keys(there)), maps.Keys(t.Files))
 	slices.Sort(names)
-	changed := 0
+	var out []Difference
 	for _, name := range slices.Compact(names) {
-		text, wanted := t.Files[name]
-		old, has := there[name]
-		switch {
-		case wanted && has && bytes.Equal(text, old):
-			continue
-		case wanted:
-			err = files.WriteBelow(dir, name, 0o644, text)
-		default:
-			err = files.RemoveBelow(dir, name)
+		wanted, isWanted := t.Files[name]
+		text, exists := there[name]
+		if !isWanted || !exists || !bytes.Equal(wanted, text) {
+			out = append(out, Difference{Path: name, Exists: exists, Wanted: isWanted})
+		}
+	}
+	return out, nil
+}
+
+// Write writes the files that differ, and removes those of an earlier export that this one
+// does not have. It returns how many files it changed.
+func (t *Tree) Write(ctx context.Context, dir string) (int, error) {
+	differences, err := t.Compare(ctx, dir)
+	if err != nil {
+		return 0, err
+	}
+	for changed, d := range differences {
+		if d.Wanted {
+			err = files.WriteBelow(dir, d.Path, 0o644, t.Files[d.Path])
+		} else {
+			err = files.RemoveBelow(dir, d.Path)
 		}
 		if err != nil {
 			return changed, err
 		}
-		changed++
 	}
-	return changed, nil
+	return len(differences), nil
 }

@@ -2,6 +2,8 @@ package units_test
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -157,4 +159,59 @@ func TestLabel(t *testing.T) {
 	} {
 		require.Equal(t, want, exportunits.Label(text))
 	}
+}
+
+// Compare names every file that an edit changed, and Write restores it. A folder beside
+// those of the tree is left alone.
+func TestEveryEditIsFound(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	tree := &exportunits.Tree{}
+	paths := []string{exportunits.OptionsFile, "flux/source.yaml", "flux/kustomizations.yaml", "layers/a/pod-a.yaml", "layers/b/pod-b.yaml"}
+	require.NoError(t, tree.AddOptions(map[string]any{"to": "flux"}, nil))
+	for _, path := range paths[1:] {
+		require.NoError(t, tree.Add(path, []byte("# "+path+"\na: 1\n")))
+	}
+	dir := t.TempDir()
+	foreign := filepath.Join(dir, "charts", "readme.md")
+	require.NoError(t, os.MkdirAll(filepath.Dir(foreign), 0o755))
+	require.NoError(t, os.WriteFile(foreign, []byte("text"), 0o644))
+	differences, err := tree.Compare(t.Context(), dir)
+	require.NoError(t, err)
+	require.Len(t, differences, len(paths), "all are missing")
+	changed, err := tree.Write(t.Context(), dir)
+	require.NoError(t, err)
+	require.Equal(t, len(paths), changed)
+	for range 200 {
+		want := map[string]string{}
+		for _, path := range append(paths, "layers/a/more.yaml", "flux/readme.md") {
+			file := filepath.Join(dir, path)
+			switch edit, isOurs := random.IntN(4), slices.Contains(paths, path); {
+			case isOurs && edit == 0 && path != exportunits.OptionsFile: // without it, nothing says that an export wrote the folder
+				require.NoError(t, os.Remove(file))
+				want[path] = path + ": missing"
+			case isOurs && edit == 1:
+				text := slices.Clone(tree.Files[path])
+				text = slices.Insert(text, random.IntN(2)*len(text), []byte("# x\n")...)
+				require.NoError(t, os.WriteFile(file, text, 0o644))
+				want[path] = path + ": differs from the export"
+			case !isOurs && edit == 2:
+				require.NoError(t, os.WriteFile(file, []byte("a: 1\n"), 0o644))
+				want[path] = path + ": not part of the export"
+			}
+		}
+		differences, err := tree.Compare(t.Context(), dir)
+		require.NoError(t, err)
+		got := map[string]string{}
+		for _, d := range differences {
+			got[d.Path] = d.String()
+		}
+		require.Equal(t, want, got)
+		changed, err := tree.Write(t.Context(), dir)
+		require.NoError(t, err)
+		require.Equal(t, len(want), changed)
+		differences, err = tree.Compare(t.Context(), dir)
+		require.NoError(t, err)
+		require.Empty(t, differences)
+	}
+	require.FileExists(t, foreign)
 }
