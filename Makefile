@@ -12,7 +12,7 @@ export ORDAPPLY_BIN := $(BIN)
 RACE := $(shell [ "$$($(GO) env CGO_ENABLED)" = 1 ] && command -v $$($(GO) env CC) >/dev/null && echo -race)
 # These packages start no goroutine, which a test in test/architecture checks: the
 # race detector could find nothing in them, and they would take ten times as long.
-SEQUENTIAL := applyset fn internal/author/consolidate internal/author/lint object ordering sortorder
+SEQUENTIAL := applyset fn internal/author/consolidate internal/author/lint object ordering ordering/planner sortorder
 CONCURRENT = $(filter-out $(addprefix github.com/ordapply/ordapply/,$(SEQUENTIAL)),$(shell $(GO) list ./...))
 # These tests of cmd/ordapply start thousands of processes, each of which takes three times as
 # long under the race detector. `make race` runs them so; what they run is also tested in

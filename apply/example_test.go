@@ -18,6 +18,7 @@ import (
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 	"github.com/ordapply/ordapply/test/testcluster"
 )
 
@@ -116,7 +117,7 @@ func ExampleRemover_Run() {
 		cluster kube.Cluster  // of kube.Connect
 		stream  *apply.Stream // of apply.NewStream
 	)
-	order, err := ordering.DeletionOrder(stream.Resources, ordering.Options{})
+	order, err := planner.DeletionOrder(stream.Resources, ordering.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

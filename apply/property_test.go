@@ -17,6 +17,7 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 	"github.com/ordapply/ordapply/test/memcluster"
 	"github.com/ordapply/ordapply/test/seeds"
 )
@@ -98,7 +99,7 @@ func randomWorld(rng *rand.Rand) *world {
 		panic(err)
 	}
 	w.objects = stream.Objects
-	if w.plan, err = ordering.Build(stream.Resources, ordering.Options{}); err != nil {
+	if w.plan, err = planner.Build(stream.Resources, ordering.Options{}); err != nil {
 		return nil
 	}
 	return w

@@ -18,6 +18,7 @@ import (
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 	"github.com/ordapply/ordapply/test/memcluster"
 )
 
@@ -34,7 +35,7 @@ func planWith(t *testing.T, options ordering.Options, manifests ...map[string]an
 	}
 	stream, err := apply.NewStream(inputs, apply.Scope{Namespace: "shop"})
 	require.NoError(t, err)
-	plan, err := ordering.Build(stream.Resources, options)
+	plan, err := planner.Build(stream.Resources, options)
 	require.NoError(t, err)
 	return plan, stream
 }

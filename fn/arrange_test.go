@@ -15,6 +15,7 @@ import (
 	"github.com/ordapply/ordapply/internal/plan/stamp"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 	"github.com/ordapply/ordapply/sortorder"
 )
 
@@ -32,7 +33,7 @@ func TestOneOrderOnCorpora(t *testing.T) {
 			out := fn.Function{Order: order}.Run([]byte(shuffled(t, stream)))
 			require.False(t, out.Findings.Failed(), out.Findings.Lines())
 			resources := readStream(t, out.Stream())
-			plan := ordering.Arrange(resources)
+			plan := planner.Arrange(resources)
 			place, byID := map[object.ID]int{}, map[object.ID]ordering.Step{}
 			for i, r := range slices.Backward(resources) {
 				place[r.ID] = i

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 	"github.com/ordapply/ordapply/test/plancase"
 )
 
@@ -20,7 +21,7 @@ func BenchmarkBuild(b *testing.B) {
 			resources := plancase.ManyApplications(n)
 			b.ReportAllocs()
 			for b.Loop() {
-				plan, err := ordering.Build(resources, ordering.Options{})
+				plan, err := planner.Build(resources, ordering.Options{})
 				require.NoError(b, err)
 				b.ReportMetric(float64(countEdges(plan)), "edges")
 			}
@@ -49,7 +50,7 @@ func allocated(t *testing.T, n int) (bytes uint64, edges int) {
 	resources := plancase.ManyApplications(n)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	plan, err := ordering.Build(resources, ordering.Options{})
+	plan, err := planner.Build(resources, ordering.Options{})
 	runtime.ReadMemStats(&after)
 	require.NoError(t, err)
 	require.Len(t, plan.Steps, n)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 	"github.com/ordapply/ordapply/test/plancase"
 )
 
@@ -49,7 +50,7 @@ func TestBuild(t *testing.T) {
 // outcome returns the result of Build as text, and its kind: the plan, its
 // needs if want says so, or the error.
 func outcome(resources []ordering.Resource, options ordering.Options, want string) (name, text string) {
-	plan, err := ordering.Build(resources, options)
+	plan, err := planner.Build(resources, options)
 	if err == nil {
 		err = plan.Err()
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 	"github.com/ordapply/ordapply/test/plancase"
 	"github.com/ordapply/ordapply/test/seeds"
 )
@@ -29,7 +30,7 @@ func TestDeletionOrder(t *testing.T) {
 			archive, err := txtar.ParseFile(path)
 			require.NoError(t, err)
 			resources, options := plancase.Input(t, archive)
-			got := deletion(ordering.DeletionOrder(resources, options))
+			got := deletion(planner.DeletionOrder(resources, options))
 			last := &archive.Files[len(archive.Files)-1]
 			if os.Getenv("ORDAPPLY_GOLDEN") != "" {
 				last.Data = []byte(got)
@@ -38,7 +39,7 @@ func TestDeletionOrder(t *testing.T) {
 			require.Equal(t, string(last.Data), got)
 			for range 20 {
 				rand.Shuffle(len(resources), func(i, j int) { resources[i], resources[j] = resources[j], resources[i] })
-				require.Equal(t, got, deletion(ordering.DeletionOrder(resources, options)))
+				require.Equal(t, got, deletion(planner.DeletionOrder(resources, options)))
 			}
 		})
 	}
@@ -67,12 +68,12 @@ func deletion(d *ordering.Deletion, err error) string {
 func TestDeletionOfAnyPlan(t *testing.T) {
 	for seed := range seeds.UpTo(2000) {
 		w := plancase.NewWorld(seed)
-		plan, err := ordering.Build(w.Resources, w.Options)
+		plan, err := planner.Build(w.Resources, w.Options)
 		if err != nil {
 			continue
 		}
 		name := fmt.Sprintf("seed %d", seed)
-		d, err := ordering.DeletionOrder(w.Resources, w.Options)
+		d, err := planner.DeletionOrder(w.Resources, w.Options)
 		require.NoError(t, err, name)
 		require.Len(t, d.Steps, len(plan.Steps), name)
 		wave := map[object.ID]int{}

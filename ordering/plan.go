@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/internal/plan/graph"
-	"github.com/ordapply/ordapply/internal/plan/references"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -63,7 +61,7 @@ type Step struct {
 	Layer string
 	// Gate is what waves and later layers wait for. Another step's Need may
 	// require more.
-	Gate graph.Gate
+	Gate Gate
 	// AfterHooks is set if only a hook that runs after the plan can make the resource ready:
 	// a webhook configuration whose CA bundle it writes.
 	AfterHooks bool
@@ -84,10 +82,10 @@ type Step struct {
 	// External are resources outside the plan that the step waits for.
 	External []Need
 	// ProvidedBy are the resources of the plan that make its kind available: its
-	// CRD, or a resource with ProvidesAnnotation.
+	// CRD, or a resource that has ProvidesAnnotation.
 	ProvidedBy []object.ID
 	// Why is the reason for the resource's wave.
-	Why graph.Reason
+	Why Reason
 	// Refused is why the API server cannot take the resource, as far as the stream shows it:
 	// its own CRD does not serve the version. Resources with the same cause share the error.
 	Refused error
@@ -108,7 +106,7 @@ func (p *Plan) Err() error {
 		if len(same) == 0 || same[0].ID != s.ID {
 			continue
 		}
-		who := references.Resource{Meta: object.Meta{ID: s.ID}, Source: s.Source}.Located()
+		who := Resource{Meta: object.Meta{ID: s.ID}, Source: s.Source}.Located()
 		if more := len(same) - 1; more > 0 {
 			who += " and " + plain.Count(more, "other")
 		}
@@ -119,17 +117,57 @@ func (p *Plan) Err() error {
 
 // PlacedByDependents reports whether nothing placed the resource, so that it joins the wave
 // of its first dependent. Without a dependent it waits for no layer.
-func (s Step) PlacedByDependents() bool { return s.Why.Rule == graph.RuleNeeded }
+func (s Step) PlacedByDependents() bool { return s.Why.Rule == RuleNeeded }
+
+// Need is an edge to a resource, as seen by its dependent.
+type Need struct {
+	ID   object.ID // the resource waited for
+	Gate Gate      // the state that it must reach
+	Why  Reason    // what in the manifests makes the dependent need it
+	// Hard reports whether the author declared the edge; otherwise it was
+	// inferred.
+	Hard bool
+	// Yields reports whether a run may let go of the edge when nothing moves any more,
+	// because the cluster itself would retry the dependent.
+	Yields bool
+}
+
+// Barrier is an edge to a whole layer, as seen by a dependent: every resource
+// of the layer must have passed its gate.
+type Barrier struct {
+	Layer int    // index into Plan.Layers
+	Why   Reason // what makes the layer wait, such as "layer data after foundation"
+}
 
 // Layer is a set of resources that others wait for as a whole.
 type Layer struct {
 	Name    string        // "platform/data", "Sync wave 2", "stack storage"
 	Kind    LayerKind     // where it comes from
 	Within  int           // index of the layer around it, such as an application's stack; -1 if none
-	Gate    graph.Gate    // what dependents wait for, for each of its resources
+	Gate    Gate          // what dependents wait for, for each of its resources
 	After   []Barrier     // the layers that all of its resources wait for
 	Timeout time.Duration // how long it may take; 0 if not set
 }
+
+// LayerKind says where a layer comes from.
+type LayerKind string
+
+// Values of LayerKind.
+const (
+	Prerequisites LayerKind = "prerequisites" // CRDs and Namespaces that nothing else placed
+	Stamped       LayerKind = "layer"         // by a SortOrder's stamps
+	ArgoWave      LayerKind = "argocd"        // a phase and wave of Argo CD
+	HelmGroup     LayerKind = "helm"          // a group of a chart (HIP-0025), or its resources without a group
+	HelmChart     LayerKind = "chart"         // a chart with its subcharts, or only its own resources
+	StackLayer    LayerKind = "stack"         // a stack of applications (RFC-DEPLOY-0001)
+	Application   LayerKind = "application"   // of a stack
+	ChangeGroup   LayerKind = "kapp"          // a change group of kapp
+	AllPlaced     LayerKind = "all"           // all placed resources
+)
+
+// Unsequenced names the HelmGroup of a chart's resources without a group, after the name
+// of the chart if that has one: "web unsequenced".
+const Unsequenced = "unsequenced"
 
 // Wave is a set of resources between two gates.
 type Wave struct {
@@ -146,4 +184,10 @@ type Dropped struct {
 	Need Need      // the edge
 	// Because is the path by which the dependency waits for the dependent.
 	Because []CycleEdge
+}
+
+// Skipped is a resource of the stream that is not part of an apply, such as a hook.
+type Skipped struct {
+	ID  object.ID // of the resource
+	Why Reason    // why it is left out
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 	"github.com/ordapply/ordapply/test/plancase"
 )
 
@@ -39,11 +40,11 @@ func FuzzBuild(f *testing.F) {
 // checkWorld returns false if the stream has no plan.
 func checkWorld(t *testing.T, seed uint64) bool {
 	w := plancase.NewWorld(seed)
-	plan, err := ordering.Build(w.Resources, w.Options)
+	plan, err := planner.Build(w.Resources, w.Options)
 	name := fmt.Sprintf("seed %d", seed)
 	shuffled := slices.Clone(w.Resources)
 	rand.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-	again, errAgain := ordering.Build(shuffled, w.Options)
+	again, errAgain := planner.Build(shuffled, w.Options)
 	require.Equal(t, err, errAgain, name)
 	require.Equal(t, plan, again, name)
 	if err != nil {
@@ -65,7 +66,7 @@ func checkWorld(t *testing.T, seed uint64) bool {
 func requireTrue(t *testing.T, err error, name string) {
 	var cycle *ordering.CycleError
 	if errors.As(err, &cycle) {
-		path := cycle.Cycle()
+		path := cycle.Cycle
 		for i, e := range path {
 			require.Equal(t, e.To, path[(i+1)%len(path)].From, name)
 		}
@@ -85,7 +86,7 @@ func withoutHooks(w *plancase.World) error {
 			bare[i].Object["webhooks"] = []any{without}
 		}
 	}
-	_, err := ordering.Build(bare, w.Options)
+	_, err := planner.Build(bare, w.Options)
 	return err
 }
 
@@ -165,7 +166,7 @@ func requireDeclaredWithoutInferred(t *testing.T, w *plancase.World, plan *order
 		}
 		bare := slices.Clone(w.Resources)
 		bare[i].Object = map[string]any{}
-		without, err := ordering.Build(bare, w.Options)
+		without, err := planner.Build(bare, w.Options)
 		require.NoError(t, err, "%s: without the references of %s", name, r.ID)
 		require.Equal(t, declared(plan), declared(without), "%s: without the references of %s", name, r.ID)
 	}

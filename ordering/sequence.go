@@ -3,8 +3,8 @@ package ordering
 import (
 	"cmp"
 	"slices"
+	"strings"
 
-	"github.com/ordapply/ordapply/internal/plan/edges"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -92,7 +92,7 @@ func (p *Plan) LayerMark(s Step) string {
 		case Stamped, ArgoWave, Application:
 			return layer.Name
 		case HelmGroup:
-			if !edges.IsUnsequenced(layer.Name) {
+			if layer.Name != Unsequenced && !strings.HasSuffix(layer.Name, " "+Unsequenced) {
 				return layer.Name
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 	"github.com/ordapply/ordapply/test/plancase"
 	"github.com/ordapply/ordapply/test/seeds"
 )
@@ -19,7 +20,7 @@ import (
 func TestSequenceOfAnyPlan(t *testing.T) {
 	for seed := range seeds.UpTo(2000) {
 		w := plancase.NewWorld(seed)
-		plan, err := ordering.Build(w.Resources, w.Options)
+		plan, err := planner.Build(w.Resources, w.Options)
 		if err != nil {
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 	"github.com/ordapply/ordapply/test/plancase"
 	"github.com/ordapply/ordapply/test/seeds"
 )
@@ -18,7 +18,7 @@ func TestFilterKeepsTheOrder(t *testing.T) {
 	planned := 0
 	for seed := range seeds.UpTo(300) {
 		w := plancase.NewWorld(seed)
-		plan, err := ordering.Build(w.Resources, w.Options)
+		plan, err := planner.Build(w.Resources, w.Options)
 		if err != nil {
 			continue
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 	"github.com/ordapply/ordapply/state/history"
 	"github.com/ordapply/ordapply/state/lease"
 )
@@ -190,12 +191,12 @@ func (r memberDeletion) order(ctx context.Context, live map[object.ID]*unstructu
 		}
 	}
 	past.Options.KeepHooks = true
-	deletion, err := ordering.DeletionOrder(past.Resources, past.Options)
+	deletion, err := planner.DeletionOrder(past.Resources, past.Options)
 	if err != nil { // the rules of different revisions may contradict each other
 		for i := range past.Resources {
 			past.Resources[i] = withoutAnnotations(past.Resources[i])
 		}
-		if deletion, err = ordering.DeletionOrder(past.Resources, ordering.Options{KeepHooks: true}); err != nil {
+		if deletion, err = planner.DeletionOrder(past.Resources, ordering.Options{KeepHooks: true}); err != nil {
 			return nil, nil, fmt.Errorf("plan the deletion: %w", err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 	"github.com/ordapply/ordapply/test/memcluster"
 )
 
@@ -56,7 +57,7 @@ func runFor(t *testing.T, inputs []apply.Input) Run {
 	t.Helper()
 	parsed, err := apply.NewStream(inputs, apply.Scope{Namespace: "shop"})
 	require.NoError(t, err)
-	plan, err := ordering.Build(parsed.Resources, ordering.Options{})
+	plan, err := planner.Build(parsed.Resources, ordering.Options{})
 	require.NoError(t, err)
 	return Run{
 		SetRef: SetRef{Parent: shopSet, Kind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}},

@@ -2,7 +2,7 @@
 // the one before are gone. Package apply has its Remover under the same name.
 //
 //	remover := remove.Remover{Cluster: cluster}
-//	order, err := ordering.DeletionOrder(resources, ordering.Options{})
+//	order, err := planner.DeletionOrder(resources, ordering.Options{})
 //	summary, err := remover.Run(ctx, order, live) // live: the objects by ID, as read from the cluster
 package remove
 

@@ -14,6 +14,7 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 	"github.com/ordapply/ordapply/test/observer"
 	"github.com/ordapply/ordapply/test/recorder"
 	"github.com/ordapply/ordapply/test/testcluster"
@@ -126,7 +127,7 @@ func planFor(t *testing.T, stream []byte) *ordering.Plan {
 	}
 	parsed, err := apply.NewStream(inputs, apply.Scope{Namespace: "default"})
 	require.NoError(t, err)
-	plan, err := ordering.Build(parsed.Resources, ordering.Options{})
+	plan, err := planner.Build(parsed.Resources, ordering.Options{})
 	require.NoError(t, err)
 	return plan
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 	"github.com/ordapply/ordapply/test/corpora"
 )
 
@@ -67,7 +68,7 @@ func TestPlansOfRealStreams(t *testing.T) {
 				require.Equal(t, want.generated+want.nameless, strings.Count(printed, "error: "))
 			}
 			resources := readable(t, path, want.generated+want.nameless == 0)
-			plan, err := ordering.Build(resources, ordering.Options{})
+			plan, err := planner.Build(resources, ordering.Options{})
 			require.NoError(t, err)
 			require.Len(t, plan.Steps, want.resources)
 			require.Len(t, plan.Waves, want.waves)
@@ -75,7 +76,7 @@ func TestPlansOfRealStreams(t *testing.T) {
 			require.Empty(t, plan.Notes)
 			requireTrueOf(t, resources, plan, want)
 			rand.Shuffle(len(resources), func(i, j int) { resources[i], resources[j] = resources[j], resources[i] })
-			again, err := ordering.Build(resources, ordering.Options{})
+			again, err := planner.Build(resources, ordering.Options{})
 			require.NoError(t, err)
 			require.Equal(t, plan, again)
 		})

@@ -21,6 +21,7 @@ import (
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 )
 
 // deletion is a prepared deletion.
@@ -52,7 +53,7 @@ func (f *deleteFlags) prepare(cmd *cobra.Command, files *report.Files) (d deleti
 	skipped, refused := f.LeaveOutArgoHooks(stream, options)
 	options.Excluded, d.keep, d.hooks, d.source = stream.Excluded, protectedIn(stream), stream.Hooks, options.OrderSource
 	remarks, wrong := input.CheckDeletion(stream, options, d.target)
-	order, unordered := ordering.DeletionOrder(stream.Resources, options)
+	order, unordered := planner.DeletionOrder(stream.Resources, options)
 	if err := errors.Join(err, refused, wrong, unordered); err != nil {
 		return d, err
 	}

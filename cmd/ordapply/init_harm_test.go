@@ -20,6 +20,7 @@ import (
 	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 	"github.com/ordapply/ordapply/sortorder"
 	"github.com/ordapply/ordapply/test/corpora"
 	"github.com/ordapply/ordapply/test/plancase"
@@ -47,7 +48,7 @@ func TestOrdersAddNoHarmfulGates(t *testing.T) {
 			text, err := os.ReadFile(path)
 			require.NoError(t, err)
 			resources := namedResources(text)
-			without, err := ordering.Build(resources, planOptions())
+			without, err := planner.Build(resources, planOptions())
 			if err != nil {
 				t.Skip("the stream is no plan: ", err)
 			}
@@ -99,7 +100,7 @@ func requireNoHarm(t *testing.T, resources []ordering.Resource, without *orderin
 		stamped[i].Annotations = fn.Stamp(order.Name, placements[i]).Annotations()
 		maps.Copy(stamped[i].Annotations, r.Annotations)
 	}
-	with, err := ordering.Build(stamped, options)
+	with, err := planner.Build(stamped, options)
 	require.NoError(t, err, "%s", text)
 	before, after := wavesByID(without), wavesByID(with)
 	for _, b := range with.Steps {

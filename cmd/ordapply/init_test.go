@@ -17,6 +17,7 @@ import (
 	"github.com/ordapply/ordapply/internal/plan/stamp"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 	"github.com/ordapply/ordapply/sortorder"
 	"github.com/ordapply/ordapply/test/corpora"
 	"github.com/ordapply/ordapply/test/plancase"
@@ -125,7 +126,7 @@ func TestInitIsSound(t *testing.T) {
 				}
 			}
 		}
-		if _, err := ordering.Build(w.Resources, w.Options); err == nil {
+		if _, err := planner.Build(w.Resources, w.Options); err == nil {
 			t.Run(fmt.Sprint(seed), func(t *testing.T) { requireSound(t, w.Resources, w.Options) })
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 	"github.com/ordapply/ordapply/test/recorder"
 )
 
@@ -239,7 +240,7 @@ func previewOf(t *testing.T, kubeconfig, file string) []preview.Row {
 	}
 	stream, err := apply.NewStream(inputs, target.Scope)
 	require.NoError(t, err)
-	plan, err := ordering.Build(stream.Resources, ordering.Options{})
+	plan, err := planner.Build(stream.Resources, ordering.Options{})
 	require.NoError(t, err)
 	preview, err := apply.Applier{Cluster: target.Cluster}.Preview(context.Background(), plan, stream.Objects)
 	require.NoError(t, err)

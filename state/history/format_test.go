@@ -15,6 +15,7 @@ import (
 	"github.com/ordapply/ordapply/internal/limits"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 )
 
 // storedSample returns one of testdata/revisions: bytes that a version of
@@ -46,7 +47,7 @@ func TestEveryFormatIsRead(t *testing.T) {
 			require.Equal(t, string(want), described(t, r))
 			require.Equal(t, "one", r.Cluster)
 			require.Equal(t, "# of "+name+"\n", r.OrderFile)
-			_, err = ordering.DeletionOrder(r.Resources, r.Options)
+			_, err = planner.DeletionOrder(r.Resources, r.Options)
 			require.NoError(t, err)
 		})
 	}
@@ -141,7 +142,7 @@ func TestPlansOfAllRulesAreStored(t *testing.T) {
 			}
 			all := resources(t, string(file.Data))
 			for _, options := range []ordering.Options{{}, {SkipHooks: true, NoPrerequisites: true, OrderSource: ordering.OrderSourceNone}} {
-				plan, err := ordering.Build(all, options)
+				plan, err := planner.Build(all, options)
 				if err != nil || plan.Err() != nil {
 					continue // some rules are about errors
 				}

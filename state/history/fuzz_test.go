@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/internal/limits"
-	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 )
 
 // Whatever the Secrets of a history contain, reading them returns a revision
@@ -44,7 +44,7 @@ func FuzzRevision(f *testing.F) {
 		again, err := decode(encoded(t, *r))
 		require.NoError(t, err)
 		require.Equal(t, digest, digestOf(t, *again))
-		_, _ = ordering.DeletionOrder(r.Resources, r.Options)
+		_, _ = planner.DeletionOrder(r.Resources, r.Options)
 	})
 }
 

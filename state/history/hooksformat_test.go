@@ -12,6 +12,7 @@ import (
 	"github.com/ordapply/ordapply/internal/limits"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 )
 
 // A revision with hooks has format v3, and its bytes must always be readable.
@@ -74,7 +75,7 @@ func TestRevisionsWithArgoHooksAreRead(t *testing.T) {
 	within := func(id object.ID) bool { return id.Name == "check" }
 	options := ordering.Options{OrderSource: ordering.OrderSourceArgoCD}
 	made := revisionOf(t, rest, options)
-	made.Plan, err = ordering.Build(append(slices.Clone(rest), hooked[1]), options)
+	made.Plan, err = planner.Build(append(slices.Clone(rest), hooked[1]), options)
 	require.NoError(t, err)
 	made.Plan.TakeHooks("Sync", within)
 	made.Hooks = hooked

@@ -19,6 +19,7 @@ import (
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 )
 
 // stream is a stream with everything that a revision stores.
@@ -55,7 +56,7 @@ func resources(t *testing.T, text string) []ordering.Resource {
 
 func revisionOf(t *testing.T, resources []ordering.Resource, options ordering.Options) Revision {
 	t.Helper()
-	plan, err := ordering.Build(resources, options)
+	plan, err := planner.Build(resources, options)
 	require.NoError(t, err)
 	return Revision{Cluster: "one", Plan: plan, Resources: resources, Options: options}
 }
@@ -106,7 +107,7 @@ func TestWhatIsStoredIsRead(t *testing.T) {
 		for _, resource := range r.Resources {
 			require.Equal(t, resource.Object, read.Objects()[resource.ID].Object)
 		}
-		again, err := ordering.Build(read.Resources, read.Options)
+		again, err := planner.Build(read.Resources, read.Options)
 		require.NoError(t, err)
 		require.Equal(t, r.Plan, again, "what is read gives the same plan")
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 	"github.com/ordapply/ordapply/sortorder"
 )
 
@@ -52,13 +53,13 @@ func build(t *testing.T, inputs []apply.Input, options ordering.Options) *orderi
 	t.Helper()
 	stream, err := apply.NewStream(inputs, apply.Scope{Namespace: "default"})
 	require.NoError(t, err)
-	plan, err := ordering.Build(stream.Resources, options)
+	plan, err := planner.Build(stream.Resources, options)
 	require.NoError(t, err)
 	for range 20 {
 		rand.Shuffle(len(stream.Resources), func(i, j int) {
 			stream.Resources[i], stream.Resources[j] = stream.Resources[j], stream.Resources[i]
 		})
-		again, err := ordering.Build(stream.Resources, options)
+		again, err := planner.Build(stream.Resources, options)
 		require.NoError(t, err)
 		require.Equal(t, plan, again)
 	}
@@ -116,7 +117,7 @@ func requireLayersKept(t *testing.T, stamped, emitted []byte) {
 	plan := func(inputs []apply.Input) *ordering.Plan {
 		stream, err := apply.NewStream(inputs, apply.Scope{})
 		require.NoError(t, err)
-		plan, err := ordering.Build(stream.Resources, ordering.Options{})
+		plan, err := planner.Build(stream.Resources, ordering.Options{})
 		require.NoError(t, err)
 		return plan
 	}

@@ -2,7 +2,7 @@
 // files with a stream.yaml and, if it is needed, an options.yaml.
 //
 //	resources, options := plancase.Input(t, archive)
-//	plan, err := ordering.Build(resources, options)
+//	plan, err := planner.Build(resources, options)
 package plancase
 
 import (

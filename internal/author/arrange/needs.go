@@ -6,6 +6,7 @@ import (
 
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 )
 
 // Emitter writes an order in the annotations of other tools, for use without ordapply.
@@ -76,7 +77,7 @@ func (e *Emitter) single(i int) []int {
 		within := e.layers[i] >= 0 && e.layers[i] == e.layers[at]
 		beyond := e.layers[i] >= 0 && e.layers[at] >= 0 && e.layers[i] != e.layers[at] && !e.comesBefore(e.layers[at], e.layers[i])
 		extra := e.plan.Early(at) || e.plan.Early(i) || e.plan.Late(at) || e.plan.Late(i) || beyond || within && need.Gate == ordering.Ready
-		if at != i && extra && !e.first(at) && (need.Gate == ordering.Ready || ordering.ReadyWhenApplied(need.ID)) {
+		if at != i && extra && !e.first(at) && (need.Gate == ordering.Ready || planner.ReadyWhenApplied(need.ID)) {
 			out = append(out, at)
 		}
 	}
@@ -87,7 +88,7 @@ func (e *Emitter) single(i int) []int {
 // it may become ready only when it is used: its first dependent in the same
 // wave; -1 if none.
 func (e *Emitter) companion(i int) int {
-	if !e.plan.Early(i) || ordering.ReadyWhenApplied(e.stream.Metas[i].ID) {
+	if !e.plan.Early(i) || planner.ReadyWhenApplied(e.stream.Metas[i].ID) {
 		return -1
 	}
 	best := -1

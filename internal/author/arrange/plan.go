@@ -9,6 +9,7 @@ import (
 	"github.com/ordapply/ordapply/internal/plan/stamp"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 	"github.com/ordapply/ordapply/sortorder"
 )
 
@@ -55,7 +56,7 @@ func (s Stream) Plan() *Plan {
 		return nil
 	}
 	resources, ids := s.resources()
-	plan := ordering.Arrange(resources)
+	plan := planner.Arrange(resources)
 	if plan == nil {
 		return nil
 	}
@@ -162,7 +163,7 @@ func (s Stream) resources() ([]ordering.Resource, []object.ID) {
 		if id, _ := originalID(m); shared[id] {
 			r.PreviousName = id.Name
 		}
-		if s.Objects != nil && ordering.HasReferences(m.ID) {
+		if s.Objects != nil && planner.HasReferences(m.ID) {
 			r.Object = s.Objects(i)
 		}
 		out = append(out, r)

@@ -12,8 +12,6 @@ import (
 	"slices"
 
 	"github.com/ordapply/ordapply/internal/plan/edges"
-
-	"github.com/ordapply/ordapply/internal/plan/references"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -53,7 +51,7 @@ type Wave struct {
 // edges to them. Each application of a stack has its own waves. It joins the errors
 // about declarations, or a *TooFewWavesError for each phase where edges make the
 // target impossible. No resource in a wave is an error, too.
-func Waves(resources []references.Resource, options ordering.Options, target Target) (*Result, error) {
+func Waves(resources []ordering.Resource, options ordering.Options, target Target) (*Result, error) {
 	options.OrderSource = ordering.OrderSourceArgoCD
 	b, err := edges.Find(resources, options)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/ordapply/ordapply/internal/author/consolidate"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 	"github.com/ordapply/ordapply/test/plancase"
 	"github.com/ordapply/ordapply/test/seeds"
 )
@@ -72,7 +73,7 @@ func TestConsolidateIntoFewWavesKeepsEveryOrder(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		old, err := ordering.Build(w.Resources, w.Options)
+		old, err := planner.Build(w.Resources, w.Options)
 		require.NoError(t, err)
 		fewest := most(all)
 		for into := 1; into <= fewest+2; into++ {
@@ -95,7 +96,7 @@ func TestConsolidateIntoFewWavesKeepsEveryOrder(t *testing.T) {
 			}
 			require.NoError(t, err, name)
 			require.LessOrEqual(t, most(c), into, name)
-			now, err := ordering.Build(renumber(w.Resources, c), w.Options)
+			now, err := planner.Build(renumber(w.Resources, c), w.Options)
 			require.NoError(t, err, name)
 			require.Subset(t, allNeeds(now), allNeeds(old), name)
 			done++
@@ -182,10 +183,10 @@ func requireSameOrder(t *testing.T, resources []ordering.Resource, c *consolidat
 		}
 	}
 	options.OrderSource = ordering.OrderSourceArgoCD
-	old, err := ordering.Build(resources, options)
+	old, err := planner.Build(resources, options)
 	require.NoError(t, err, name)
 	renumbered := renumber(resources, c)
-	now, err := ordering.Build(renumbered, options)
+	now, err := planner.Build(renumbered, options)
 	require.NoError(t, err, name)
 	require.Subset(t, allNeeds(now), allNeeds(old), name)
 	again, err := consolidate.Waves(renumbered, options, consolidate.Target{AssumeIndependent: true})

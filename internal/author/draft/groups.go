@@ -10,6 +10,7 @@ import (
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/internal/plan/references"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // byKeys groups the resources by the key that covers them best, those without it by the
@@ -142,7 +143,7 @@ func valuesOf(indices []int, of func(i int) string) []string {
 }
 
 // written returns the namespace in the manifest, which selectors are compared with.
-func written(r references.Resource) string {
+func written(r ordering.Resource) string {
 	return references.String(r.Object, "metadata", "namespace")
 }
 
@@ -170,8 +171,8 @@ func (p *proposal) matching(s selector) []int {
 // are in no group unless others are in their wave.
 func (p *proposal) byWaves(workloads bool) {
 	p.by = "Argo CD's phases and waves"
-	hooks := slices.ContainsFunc(p.Resources, func(r references.Resource) bool { return edges.IsArgoHook(r.Annotations) })
-	wave0, _, _ := edges.ParseArgoPlace(references.Resource{})
+	hooks := slices.ContainsFunc(p.Resources, func(r ordering.Resource) bool { return edges.IsArgoHook(r.Annotations) })
+	wave0, _, _ := edges.ParseArgoPlace(ordering.Resource{})
 	groups := map[string]group{}
 	places := map[string]edges.ArgoPlace{}
 	for _, i := range p.active() {

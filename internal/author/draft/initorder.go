@@ -11,10 +11,10 @@ import (
 	"slices"
 
 	"github.com/ordapply/ordapply/internal/plan/edges"
-
 	"github.com/ordapply/ordapply/internal/plan/references"
 	"github.com/ordapply/ordapply/internal/plan/stamp"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // Order is a proposed SortOrder.
@@ -43,7 +43,7 @@ type Layer struct {
 // order between groups that need each other. The Objects are manifests as written: without the namespace that the cluster would add. The
 // errors are those of the stream itself, such as a cycle, and that it has an order
 // already: that of a SortOrder's stamps.
-func Propose(resources []references.Resource, options edges.Options, name string) (*Order, error) {
+func Propose(resources []ordering.Resource, options ordering.Options, name string) (*Order, error) {
 	for _, r := range resources {
 		if s, stamped, _ := stamp.Read(r.Annotations); stamped {
 			return nil, fmt.Errorf("%s has the stamp of order %s, annotation %s: the stream has an order already; remove it with sortorder strip to write another", r.Located(), s.Order, stamp.LayerAnnotation)
@@ -54,13 +54,13 @@ func Propose(resources []references.Resource, options edges.Options, name string
 		return nil, err
 	}
 	frame := framed.OrderSource
-	options.OrderSource, options.NoPrerequisites, options.Charts = edges.OrderSourceNone, true, nil
+	options.OrderSource, options.NoPrerequisites, options.Charts = ordering.OrderSourceNone, true, nil
 	d, err := edges.Find(resources, options)
 	if err != nil {
 		return nil, err
 	}
 	p := newProposal(d)
-	if frame == edges.OrderSourceArgoCD {
+	if frame == ordering.OrderSourceArgoCD {
 		p.byWaves(true)
 		p.rank()
 		if rest := newProposal(d); rest.keepsMore(p) {
@@ -84,7 +84,7 @@ func Propose(resources []references.Resource, options edges.Options, name string
 // labels would match them.
 func (p *proposal) byLabels(framed *edges.Dependencies, definitions bool) {
 	p.byKeys(definitions)
-	if framed.OrderSource == edges.OrderSourceHelm {
+	if framed.OrderSource == ordering.OrderSourceHelm {
 		p.asFramed(framed)
 	} else {
 		p.awaitControllers()

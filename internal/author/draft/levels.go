@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/plan/graph"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // An order adds gates: a layer waits until every resource of the layers before it is
@@ -97,7 +98,7 @@ func (p *proposal) edges() []graph.Edge {
 // group, and both become ready. The ends of kapp's change groups count as resources.
 func (p *proposal) weight(e graph.Edge) uint8 {
 	from, ok := p.ResourceOf(e.From)
-	if !ok || e.Gate != graph.Ready || p.groupOf[from] < 0 || p.IsPassive(int(from)) {
+	if !ok || e.Gate != ordering.Ready || p.groupOf[from] < 0 || p.IsPassive(int(from)) {
 		return 0
 	}
 	if to, ok := p.ResourceOf(e.To); ok && p.IsPassive(int(to)) {

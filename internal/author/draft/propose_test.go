@@ -11,8 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/internal/author/draft"
-	"github.com/ordapply/ordapply/internal/plan/edges"
-	"github.com/ordapply/ordapply/internal/plan/references"
+	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/test/plancase"
 )
 
@@ -41,7 +40,7 @@ func TestPropose(t *testing.T) {
 	}
 }
 
-func propose(t *testing.T, resources []references.Resource, options edges.Options) []byte {
+func propose(t *testing.T, resources []ordering.Resource, options ordering.Options) []byte {
 	t.Helper()
 	order, err := draft.Propose(resources, options, "first")
 	require.NoError(t, err)

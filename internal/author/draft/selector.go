@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/internal/plan/references"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // key is a label or an annotation by which resources can be grouped.
@@ -61,7 +61,7 @@ func orderKeys() (words, labels []string) {
 }
 
 // candidates returns the keys of the resources by which they may be grouped, best first.
-func candidates(resources []references.Resource) []key {
+func candidates(resources []ordering.Resource) []key {
 	words, labels := orderKeys()
 	rank := map[key]int{}
 	for _, r := range resources {

@@ -3,7 +3,7 @@ package edit
 import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 )
 
 // objectOf converts a resource to JSON types: maps with string keys, lists,
@@ -22,7 +22,7 @@ func plainValue(node *yaml.Node) any {
 	case yaml.MappingNode:
 		out := make(map[string]any, len(node.Content)/2)
 		for i := 0; i+1 < len(node.Content); i += 2 {
-			if key := node.Content[i].Value; !ordering.IgnoresField(key) {
+			if key := node.Content[i].Value; !planner.IgnoresField(key) {
 				out[key] = plainValue(node.Content[i+1])
 			}
 		}

@@ -29,7 +29,7 @@ type Found struct {
 	Message string // one line: what is wrong, and what to do
 	Remark  bool   // not an error: the annotation has no effect
 	On      []int  // indices of the resources, in order
-	// Also names what reports it too, such as ordering.Build.
+	// Also names what reports it too, such as planner.Build.
 	Also Reporter
 	// Protects says that it is about what keeps a resource from deletion, or is so
 	// nearly: a deletion would remove what its author meant to keep.

@@ -29,7 +29,7 @@ type Reporter uint8
 const (
 	None   Reporter = iota // nothing else
 	Stream                 // apply.NewStream, of every input
-	Plan                   // ordering.Build, of the resources of the plan
+	Plan                   // planner.Build, of the resources of the plan
 )
 
 // key is a key with the prefix ordapply.dev/.

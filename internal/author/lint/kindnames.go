@@ -50,7 +50,7 @@ func streamKinds(resources []ordering.Resource) []string {
 			kind := references.DefinedKind(r.Object)
 			kinds = append(kinds, strings.TrimSuffix(kind.Kind+"."+kind.Group, "."))
 		}
-		for _, kind := range references.SplitList(r.Annotations[references.ProvidesAnnotation]) {
+		for _, kind := range references.SplitList(r.Annotations[ordering.ProvidesAnnotation]) {
 			group, name, _ := strings.Cut(kind, "/")
 			kinds = append(kinds, strings.TrimSuffix(name+"."+group, "."))
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/plan/references"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // undefinedKinds reports custom kinds that neither the stream defines, in its plan or by a
@@ -43,7 +44,7 @@ func (s stream) undefinedKinds() []Finding {
 
 // nearestDefined ends a remark on a kind that nothing defines, with the one of the stream's
 // CustomResourceDefinitions that its author may mean.
-func (s stream) nearestDefined(r references.Resource) string {
+func (s stream) nearestDefined(r ordering.Resource) string {
 	var defined []references.GroupKind
 	for kind := range s.CRDs {
 		defined = append(defined, kind)

@@ -6,16 +6,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ordapply/ordapply/internal/plan/check"
-	"github.com/ordapply/ordapply/internal/plan/edges"
-
-	"github.com/ordapply/ordapply/internal/plan/graph"
-
 	"github.com/ordapply/ordapply/internal/nearest"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/plan/check"
+	"github.com/ordapply/ordapply/internal/plan/edges"
+	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/internal/plan/references"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 )
 
 // Finding is one result of Check.
@@ -27,14 +26,14 @@ type Finding struct {
 }
 
 // Check returns everything that is wrong or doubtful in a stream: all errors of
-// ordering.Build; custom resources that the stream's own CRDs reject, and malformed CRDs; references to
+// planner.Build; custom resources that the stream's own CRDs reject, and malformed CRDs; references to
 // resources that are not in the stream, which are problems if a similar name exists; and
 // if there is a plan, its notes, inferred edges that were dropped, adjacent layers that
 // could be merged, and sync waves on Argo CD's Applications. Problems come first.
-func Check(resources []references.Resource, options ordering.Options) []Finding {
+func Check(resources []ordering.Resource, options ordering.Options) []Finding {
 	needs, _ := edges.Find(resources, options) // its error is one of Build
 	s := stream{needs}
-	plan, err := ordering.Build(resources, options)
+	plan, err := planner.Build(resources, options)
 	if plan != nil {
 		err = plan.Err()
 	}
@@ -159,7 +158,7 @@ func dropped(dropped []ordering.Dropped) []Finding {
 	var found []Finding
 	var policies []ordering.Dropped
 	for _, d := range dropped {
-		if d.Need.Why.Rule == graph.RulePolicy {
+		if d.Need.Why.Rule == ordering.RulePolicy {
 			policies = append(policies, d)
 			continue
 		}

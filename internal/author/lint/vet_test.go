@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/internal/author/lint"
-	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 	"github.com/ordapply/ordapply/test/plancase"
 	"github.com/ordapply/ordapply/test/seeds"
 )
@@ -48,7 +48,7 @@ func TestVet(t *testing.T) {
 func TestVetOfAnyStream(t *testing.T) {
 	for seed := range seeds.UpTo(1000) {
 		w := plancase.NewWorld(seed)
-		_, err := ordering.Build(w.Resources, w.Options)
+		_, err := planner.Build(w.Resources, w.Options)
 		found := lint.Check(w.Resources, w.Options)
 		shuffled := slices.Clone(w.Resources)
 		rand.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })

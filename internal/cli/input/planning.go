@@ -6,10 +6,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ordapply/ordapply/internal/judge/condition"
-	"github.com/ordapply/ordapply/internal/plan/edges"
-
 	"github.com/ordapply/ordapply/internal/cli/usage"
+	"github.com/ordapply/ordapply/internal/judge/condition"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -46,7 +44,7 @@ func (f *PlanFlags) options(ctx context.Context, order string) (ordering.Options
 	}
 	options := ordering.Options{NoPrerequisites: !f.prerequisites, PrerequisiteKinds: f.prerequisiteKinds, SkipHooks: f.Hooks == "skip", RunHooks: f.Hooks == "run", Condition: condition.MatchConditions()}
 	var err error
-	if options.OrderSource, err = edges.ParseOrderSource(f.frame); err != nil {
+	if options.OrderSource, err = ordering.ParseOrderSource(f.frame); err != nil {
 		return options, usage.Errorf("--frame: %w", err)
 	}
 	if f.Hooks != "run" && f.Hooks != "refuse" && f.Hooks != "skip" {

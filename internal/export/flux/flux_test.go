@@ -18,6 +18,7 @@ import (
 	"github.com/ordapply/ordapply/internal/judge/condition"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 	"github.com/ordapply/ordapply/test/plancase"
 )
 
@@ -25,7 +26,7 @@ import (
 func streamOf(t *testing.T, text string) *units.Stream {
 	t.Helper()
 	resources := plancase.Parse(t, []byte(text))
-	plan, err := ordering.Build(resources, ordering.Options{})
+	plan, err := planner.Build(resources, ordering.Options{})
 	require.NoError(t, err)
 	s := &units.Stream{Plan: plan, Objects: map[object.ID]*unstructured.Unstructured{}, Assessor: &health.Assessor{}}
 	for _, r := range resources {

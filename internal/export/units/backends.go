@@ -1,13 +1,11 @@
 package units
 
-import (
-	"github.com/ordapply/ordapply/internal/plan/graph"
-)
+import "github.com/ordapply/ordapply/ordering"
 
 // Rules of the edges that connect what calls a Service with the workload behind it.
 const (
-	ruleBackend graph.Rule = "backend" // a webhook configuration, an APIService or a CRD calls a Service
-	ruleService graph.Rule = "service" // a Service selects the Pods of a workload
+	ruleBackend ordering.Rule = "backend" // a webhook configuration, an APIService or a CRD calls a Service
+	ruleService ordering.Rule = "service" // a Service selects the Pods of a workload
 )
 
 // answeredWith returns for each step the units with which it becomes ready together with

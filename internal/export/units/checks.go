@@ -3,7 +3,7 @@ package units
 import (
 	"slices"
 
-	"github.com/ordapply/ordapply/internal/plan/graph"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // check sets which steps each unit waits for.
@@ -25,9 +25,9 @@ func (c *cutter) check() {
 func (c *cutter) isAwaited() []bool {
 	out := make([]bool, len(c.plan.Steps))
 	for i, s := range c.plan.Steps {
-		out[i] = out[i] || s.Gate == graph.Ready
+		out[i] = out[i] || s.Gate == ordering.Ready
 		for _, n := range s.Needs {
-			if n.Gate == graph.Ready {
+			if n.Gate == ordering.Ready {
 				out[c.at[n.ID]] = true
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/internal/plan/mutation"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -27,7 +26,7 @@ func (c *cutter) connect() {
 			c.follow(after, i, n)
 		}
 		for _, n := range slices.Concat(s.Needs, s.External) {
-			if n.Why.Rule == graph.RuleMutation {
+			if n.Why.Rule == ordering.RuleMutation {
 				c.lost = append(c.lost, Lost{i, "is applied with its placeholders: " + n.Why.Detail + " (" + mutation.Annotation + ")"})
 			}
 		}
@@ -55,7 +54,7 @@ func (c *cutter) follow(after []map[int]bool, i int, n ordering.Need) {
 		return
 	}
 	after[c.within[i]][c.within[from]] = true
-	if n.Gate == graph.Ready {
+	if n.Gate == ordering.Ready {
 		for _, u := range c.checkers(from) {
 			after[c.within[i]][u] = true
 		}
@@ -73,7 +72,7 @@ func (c *cutter) members() []map[int]bool {
 		for _, l := range s.Layers {
 			for ; l >= 0; l = c.plan.Layers[l].Within {
 				own[l][c.within[i]] = true
-				if s.Gate == graph.Ready && s.ReadyBy == s.Wave {
+				if s.Gate == ordering.Ready && s.ReadyBy == s.Wave {
 					for _, u := range c.checkers(i) {
 						own[l][u] = true
 					}

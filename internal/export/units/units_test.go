@@ -9,12 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	exportunits "github.com/ordapply/ordapply/internal/export/units"
-	"github.com/ordapply/ordapply/internal/plan/graph"
-	"github.com/ordapply/ordapply/ordering"
-	"github.com/ordapply/ordapply/test/plancase"
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
+
+	exportunits "github.com/ordapply/ordapply/internal/export/units"
+	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
+	"github.com/ordapply/ordapply/test/plancase"
 )
 
 // The units of every plan of the tests of ordering, and of random streams, keep the plan's
@@ -28,7 +29,7 @@ func TestUnitsKeepTheGates(t *testing.T) {
 		archive, err := txtar.ParseFile(file)
 		require.NoError(t, err)
 		resources, options := plancase.Input(t, archive)
-		if plan, err := ordering.Build(resources, options); err == nil {
+		if plan, err := planner.Build(resources, options); err == nil {
 			requireGates(t, plan, file)
 			checked++
 		}
@@ -39,7 +40,7 @@ func TestUnitsKeepTheGates(t *testing.T) {
 	}
 	for seed := range seeds {
 		w := plancase.NewWorld(seed)
-		if plan, err := ordering.Build(w.Resources, w.Options); err == nil {
+		if plan, err := planner.Build(w.Resources, w.Options); err == nil {
 			requireGates(t, plan, fmt.Sprintf("seed %d", seed))
 			checked++
 		}
@@ -81,13 +82,13 @@ func requireGates(t *testing.T, plan *ordering.Plan, name string) {
 		for i, s := range plan.Steps {
 			for _, n := range s.Needs {
 				if plan.Steps[at[n.ID]].Wave < s.Wave || n.Hard {
-					requireBehind(i, at[n.ID], n.Gate == graph.Ready)
+					requireBehind(i, at[n.ID], n.Gate == ordering.Ready)
 				}
 			}
 			for _, b := range s.After {
 				for j := range plan.Steps {
 					if slices.Contains(plan.Steps[j].Layers, b.Layer) {
-						requireBehind(i, j, plan.Steps[j].Gate == graph.Ready)
+						requireBehind(i, j, plan.Steps[j].Gate == ordering.Ready)
 					}
 				}
 			}
@@ -114,7 +115,7 @@ func answers(plan *ordering.Plan, step int) bool {
 func TestAWorkloadThatAnswersIsCheckedWithItsCaller(t *testing.T) {
 	archive, err := txtar.ParseFile("testdata/webhook.txtar")
 	require.NoError(t, err)
-	plan, err := ordering.Build(plancase.Input(t, archive))
+	plan, err := planner.Build(plancase.Input(t, archive))
 	require.NoError(t, err)
 	at := map[string]int{}
 	for i, s := range plan.Steps {

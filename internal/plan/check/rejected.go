@@ -13,6 +13,7 @@ import (
 	"github.com/ordapply/ordapply/internal/plan/mutation"
 	"github.com/ordapply/ordapply/internal/plan/references"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // A custom resource that its own CRD rejects can be found from the stream
@@ -52,7 +53,7 @@ func check(ix *references.Index, empty schemaValidator) map[object.ID]error {
 
 // hasMutatingWebhook reports whether a mutating webhook of the stream may change a
 // resource.
-func hasMutatingWebhook(ix *references.Index, r references.Resource) bool {
+func hasMutatingWebhook(ix *references.Index, r ordering.Resource) bool {
 	return slices.ContainsFunc(ix.Webhooks, func(w references.Webhook) bool {
 		return ix.Resources[w.At].Kind == "MutatingWebhookConfiguration" && w.Matches(ix, r)
 	})

@@ -8,6 +8,7 @@ import (
 	"github.com/ordapply/ordapply/internal/plan/check"
 	"github.com/ordapply/ordapply/internal/plan/references"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/test/plancase"
 )
 
@@ -71,7 +72,7 @@ func TestCustomResourcesThatTheirCRDRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := plancase.Parse(t, []byte("apiVersion: shop.example/v1\nkind: Store\nmetadata: {name: a, namespace: shop, labels: 7}\n"+c.spec))[0]
-			unfit := rejected([]references.Resource{plancase.Parse(t, []byte(storeCRD))[0], store})
+			unfit := rejected([]ordering.Resource{plancase.Parse(t, []byte(storeCRD))[0], store})
 			if c.want == "" {
 				require.Empty(t, unfit)
 				return
@@ -85,7 +86,7 @@ func TestCustomResourcesThatTheirCRDRefuses(t *testing.T) {
 // intercepts.
 func TestWebhooksMayMakeCustomResourcesFit(t *testing.T) {
 	store := plancase.Parse(t, []byte("apiVersion: shop.example/v1\nkind: Store\nmetadata: {name: a, namespace: shop}\nspec: {size: 9}"))[0]
-	hook := func(kind, resource string) references.Resource {
+	hook := func(kind, resource string) ordering.Resource {
 		return plancase.Parse(t, []byte("apiVersion: admissionregistration.k8s.io/v1\nkind: "+kind+`
 metadata: {name: hook}
 webhooks:
@@ -94,11 +95,11 @@ webhooks:
   rules: [{apiGroups: [shop.example], apiVersions: [v1], operations: [CREATE], resources: [`+resource+`]}]
 `))[0]
 	}
-	require.Empty(t, rejected([]references.Resource{plancase.Parse(t, []byte(storeCRD))[0], store, hook("MutatingWebhookConfiguration", "stores")}))
-	require.Len(t, rejected([]references.Resource{plancase.Parse(t, []byte(storeCRD))[0], store, hook("MutatingWebhookConfiguration", "others")}), 1)
-	require.Len(t, rejected([]references.Resource{plancase.Parse(t, []byte(storeCRD))[0], store, hook("ValidatingWebhookConfiguration", "stores")}), 1)
+	require.Empty(t, rejected([]ordering.Resource{plancase.Parse(t, []byte(storeCRD))[0], store, hook("MutatingWebhookConfiguration", "stores")}))
+	require.Len(t, rejected([]ordering.Resource{plancase.Parse(t, []byte(storeCRD))[0], store, hook("MutatingWebhookConfiguration", "others")}), 1)
+	require.Len(t, rejected([]ordering.Resource{plancase.Parse(t, []byte(storeCRD))[0], store, hook("ValidatingWebhookConfiguration", "stores")}), 1)
 }
 
-func rejected(resources []references.Resource) map[object.ID]error {
+func rejected(resources []ordering.Resource) map[object.ID]error {
 	return check.Rejected(references.NewIndex(resources, nil))
 }

@@ -9,13 +9,14 @@ import (
 	"github.com/ordapply/ordapply/internal/nearest"
 	"github.com/ordapply/ordapply/internal/plan/references"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // Unserved returns the errors of the resources whose version or kind the CRDs of a
 // stream will not serve: they define other versions, or another kind name. Kinds that a
 // CRD of elsewhere defines, or that serves reports, are not taken for misspelt; serves
 // may be nil. Resources with the same cause share one error.
-func Unserved(ix *references.Index, elsewhere []references.Resource, serves func(object.Meta) bool) map[object.ID]error {
+func Unserved(ix *references.Index, elsewhere []ordering.Resource, serves func(object.Meta) bool) map[object.ID]error {
 	c := versionCheck{ix, elsewhere, serves}
 	type cause struct{ group, kind, version string }
 	known, errs := map[cause]error{}, map[object.ID]error{}
@@ -40,13 +41,13 @@ func Unserved(ix *references.Index, elsewhere []references.Resource, serves func
 
 type versionCheck struct {
 	*references.Index
-	elsewhere []references.Resource
+	elsewhere []ordering.Resource
 	serves    func(object.Meta) bool
 }
 
 // whyUnserved returns why a custom resource will not be served; "" if it will,
 // or if the stream does not show it.
-func (c versionCheck) whyUnserved(r references.Resource) string {
+func (c versionCheck) whyUnserved(r ordering.Resource) string {
 	gk := references.GroupKind{Group: r.Group, Kind: r.Kind}
 	crd, defined := c.CRDs[gk]
 	switch {
@@ -69,7 +70,7 @@ func (c versionCheck) whyUnserved(r references.Resource) string {
 
 // definedElsewhere reports whether a CRD of elsewhere defines a kind.
 func (c versionCheck) definedElsewhere(gk references.GroupKind) bool {
-	return slices.ContainsFunc(c.elsewhere, func(r references.Resource) bool { return r.ID.IsCRD() && references.DefinedKind(r.Object) == gk })
+	return slices.ContainsFunc(c.elsewhere, func(r ordering.Resource) bool { return r.ID.IsCRD() && references.DefinedKind(r.Object) == gk })
 }
 
 // nearestKind returns the kind of the same group that a manifest most likely

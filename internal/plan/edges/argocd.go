@@ -10,6 +10,7 @@ import (
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/internal/plan/references"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 const (
@@ -44,7 +45,7 @@ func ComparePlaces(a, b ArgoPlace) int {
 	return cmp.Or(cmp.Compare(a.Phase, b.Phase), cmp.Compare(a.Wave, b.Wave))
 }
 
-func argoKey(r references.Resource) string {
+func argoKey(r ordering.Resource) string {
 	if Emitted(r, "argocd") {
 		return ""
 	}
@@ -89,7 +90,7 @@ func (d *Declarations) placeByPhases(s scope) {
 		switch {
 		case firstKey(r, SyncWave, ArgoHook, helmHookAnnotation, hookWeightAnnotation) != "":
 			d.Placements[i] = Placed
-		case !d.Options.isPrerequisite(r) || d.Options.NoPrerequisites:
+		case !isPrerequisite(d.Options, r) || d.Options.NoPrerequisites:
 			d.Placements[i] = ByDefault
 		}
 	}
@@ -116,7 +117,7 @@ func (d *Declarations) placeByPhases(s scope) {
 
 // ArgoPlace returns the position that a resource's annotations name. It notes
 // values that Argo CD reads in an unexpected way.
-func (d *Declarations) argoPlace(r references.Resource) ArgoPlace {
+func (d *Declarations) argoPlace(r ordering.Resource) ArgoPlace {
 	p, phases, err := ParseArgoPlace(r)
 	if err != nil {
 		d.Notes = append(d.Notes, fmt.Sprintf("%s: %v; Argo CD reads it as 0", r.Located(), err))
@@ -130,7 +131,7 @@ func (d *Declarations) argoPlace(r references.Resource) ArgoPlace {
 // ParseArgoPlace parses a resource's hook and wave annotations. phases is the
 // number of phases that the hook names; the first one is used. A wave that is
 // not an integer is an error and read as 0.
-func ParseArgoPlace(r references.Resource) (p ArgoPlace, phases int, err error) {
+func ParseArgoPlace(r ordering.Resource) (p ArgoPlace, phases int, err error) {
 	p.Phase = sync
 	named := argoPhases(r.Annotations[ArgoHook], hookPhases())
 	if _, ok := r.Annotations[ArgoHook]; !ok && r.Annotations[helmHookAnnotation] != "crd-install" {
@@ -149,7 +150,7 @@ func ParseArgoPlace(r references.Resource) (p ArgoPlace, phases int, err error) 
 
 // HasWave reports whether annotations number a resource's wave; without one it is in
 // wave 0.
-func HasWave(r references.Resource) bool {
+func HasWave(r ordering.Resource) bool {
 	return firstKey(r, SyncWave, hookWeightAnnotation) != ""
 }
 
@@ -199,9 +200,9 @@ func (d *Declarations) addArgoSets(within scope, places []ArgoPlace) map[ArgoPla
 	before, any := ArgoPlace{}, false
 	for _, p := range slices.SortedFunc(maps.Keys(used), ComparePlaces) {
 		name := within.title(p.String())
-		s := Set{Name: name, Short: name, Kind: ArgoWave, Within: within.parentSet, At: p}
+		s := Set{Name: name, Short: name, Kind: ordering.ArgoWave, Within: within.parentSet, At: p}
 		if any {
-			s.After = []Barrier{{sets[before], graph.Reason{Rule: "argocd", Detail: name + " comes after " + within.title(before.String())}}}
+			s.After = []ordering.Barrier{{Layer: sets[before], Why: ordering.Reason{Rule: "argocd", Detail: name + " comes after " + within.title(before.String())}}}
 		}
 		sets[p] = d.AddSet(s)
 		before, any = p, true

@@ -2,6 +2,7 @@ package edges
 
 import (
 	"github.com/ordapply/ordapply/internal/plan/graph"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // MembersOf returns the resources that each set places.
@@ -76,7 +77,7 @@ const notBetween = -2
 func (b *Dependencies) placedIn(v int32) int {
 	r, ok := b.ResourceOf(v)
 	switch {
-	case !ok && b.Sets[b.SetOf(v)].Kind == ChangeGroup:
+	case !ok && b.Sets[b.SetOf(v)].Kind == ordering.ChangeGroup:
 		return -1
 	case !ok:
 		return notBetween

@@ -7,55 +7,28 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/nearest"
-	"github.com/ordapply/ordapply/internal/plan/graph"
-	"github.com/ordapply/ordapply/internal/plan/references"
+	"github.com/ordapply/ordapply/ordering"
 )
 
-// Chart holds what a Chart.yaml says about the order of its dependencies
-// (HIP-0025).
-type Chart struct {
-	// Path is the chart's path in the "# Source:" comments of `helm template`:
-	// "foo", "foo/charts/bar".
-	Path string
-	// DependsOn are the dependencies that the chart's own resources wait for,
-	// from the annotation helm.sh/depends-on/subcharts.
-	DependsOn    []string
-	Dependencies []Dependency // as listed
-}
-
-// Dependency is an entry of a Chart.yaml's dependencies.
-type Dependency struct {
-	Name, Alias string   // alias: "" if none
-	Tags        []string // as in Helm, names for several dependencies
-	DependsOn   []string // dependencies of the same chart, by name, alias or tag
-}
-
-// Title returns the name of the dependency's folder in a rendered chart: its
-// alias, else its name.
-func (d Dependency) Title() string {
-	if d.Alias != "" {
-		return d.Alias
-	}
-	return d.Name
-}
-
-func (d Dependency) called(name string) bool {
+func isCalled(d ordering.Dependency, name string) bool {
 	return d.Name == name || d.Alias == name || slices.Contains(d.Tags, name)
 }
 
-func (c Chart) path(d Dependency) string { return c.Path + "/charts/" + d.Title() }
+func subchartPath(c ordering.Chart, d ordering.Dependency) string {
+	return c.Path + "/charts/" + d.Title()
+}
 
 // isSubchart reports whether the chart is part of another one.
-func (c Chart) isSubchart() bool { return strings.Contains(c.Path, "/charts/") }
+func isSubchart(c ordering.Chart) bool { return strings.Contains(c.Path, "/charts/") }
 
-// holds reports whether the chart at path is this one or part of it.
-func (c Chart) holds(path string) bool {
+// isWithin reports whether the chart at path is a chart or part of it.
+func isWithin(path string, c ordering.Chart) bool {
 	return path == c.Path || strings.HasPrefix(path, c.Path+"/charts/")
 }
 
-// idleCharts returns an error for each chart that no resource comes from: its order
+// unusedCharts returns an error for each chart that no resource comes from: its order
 // would have no effect. A subchart may be disabled.
-func (o Options) idleCharts(resources []references.Resource) []error {
+func unusedCharts(o ordering.Options, resources []ordering.Resource) []error {
 	if o.Incomplete || len(resources) == 0 {
 		return nil
 	}
@@ -69,7 +42,7 @@ func (o Options) idleCharts(resources []references.Resource) []error {
 	var errs []error
 	for _, c := range o.Charts {
 		switch {
-		case c.isSubchart() || slices.ContainsFunc(paths, c.holds):
+		case isSubchart(c) || slices.ContainsFunc(paths, func(path string) bool { return isWithin(path, c) }):
 		case len(paths) == 0:
 			errs = append(errs, fmt.Errorf("no resource comes from chart %s: the stream has no # Source: comments, which name charts and which kustomize removes; apply the output of helm template unchanged, or leave out --chart", c.Path))
 		default:
@@ -82,10 +55,10 @@ func (o Options) idleCharts(resources []references.Resource) []error {
 // noteUnusedCharts notes that another frame places the stream, so that the order of
 // charts has no effect.
 func (d *Declarations) noteUnusedCharts() {
-	if len(d.Options.Charts) == 0 || slices.ContainsFunc(d.Sets, func(s Set) bool { return s.Kind == HelmChart }) {
+	if len(d.Options.Charts) == 0 || slices.ContainsFunc(d.Sets, func(s Set) bool { return s.Kind == ordering.HelmChart }) {
 		return
 	}
-	d.Notes = append(d.Notes, fmt.Sprintf("the order of chart %s, from --chart, has no effect: %s", d.Options.Charts[0].Path, d.OrderSource.rules()))
+	d.Notes = append(d.Notes, fmt.Sprintf("the order of chart %s, from --chart, has no effect: %s", d.Options.Charts[0].Path, rulesOut(d.OrderSource)))
 }
 
 // addCharts adds a set for each chart of a scope. It contains the sets of its
@@ -98,14 +71,14 @@ func (d *Declarations) addCharts(s scope) map[string]int {
 			return
 		}
 		title := s.title(chartTitle(path))
-		whole[path] = d.AddSet(Set{Name: "chart " + title, Short: title, Kind: HelmChart, Within: within})
-		own[path] = d.AddSet(Set{Name: "chart " + title + " itself", Short: title, Kind: HelmChart, Within: whole[path]})
+		whole[path] = d.AddSet(Set{Name: "chart " + title, Short: title, Kind: ordering.HelmChart, Within: within})
+		own[path] = d.AddSet(Set{Name: "chart " + title + " itself", Short: title, Kind: ordering.HelmChart, Within: whole[path]})
 	}
-	charts := slices.SortedFunc(slices.Values(d.chartsOf(s)), func(a, b Chart) int { return len(a.Path) - len(b.Path) })
+	charts := slices.SortedFunc(slices.Values(d.chartsOf(s)), func(a, b ordering.Chart) int { return len(a.Path) - len(b.Path) })
 	for _, c := range charts {
 		add(c.Path, s.parentSet)
 		for _, dependency := range c.Dependencies {
-			add(c.path(dependency), whole[c.Path])
+			add(subchartPath(c, dependency), whole[c.Path])
 		}
 	}
 	for _, chart := range d.chartPaths(s) {
@@ -116,7 +89,7 @@ func (d *Declarations) addCharts(s scope) map[string]int {
 	for _, c := range charts {
 		d.after(own[c.Path], c, c.DependsOn, whole, "annotation "+helmDependsOnSubcharts+" of chart "+chartTitle(c.Path))
 		for _, dependency := range c.Dependencies {
-			d.after(whole[c.path(dependency)], c, dependency.DependsOn, whole, "depends-on of dependency "+dependency.Title()+" of chart "+chartTitle(c.Path))
+			d.after(whole[subchartPath(c, dependency)], c, dependency.DependsOn, whole, "depends-on of dependency "+dependency.Title()+" of chart "+chartTitle(c.Path))
 		}
 	}
 	return own
@@ -124,12 +97,12 @@ func (d *Declarations) addCharts(s scope) map[string]int {
 
 // chartsOf returns the charts that have resources in a scope; for the scope
 // outside applications, all charts.
-func (d *Declarations) chartsOf(s scope) []Chart {
+func (d *Declarations) chartsOf(s scope) []ordering.Chart {
 	if s.application == "" {
 		return d.Options.Charts
 	}
-	return slices.DeleteFunc(slices.Clone(d.Options.Charts), func(c Chart) bool {
-		return !slices.ContainsFunc(d.chartPaths(s), c.holds)
+	return slices.DeleteFunc(slices.Clone(d.Options.Charts), func(c ordering.Chart) bool {
+		return !slices.ContainsFunc(d.chartPaths(s), func(path string) bool { return isWithin(path, c) })
 	})
 }
 
@@ -159,7 +132,7 @@ func nearestChart(whole map[string]int, path string) (set int, ok bool) {
 }
 
 // after makes a set wait for those dependencies of a chart that names lists.
-func (d *Declarations) after(waits int, c Chart, names []string, whole map[string]int, where string) {
+func (d *Declarations) after(waits int, c ordering.Chart, names []string, whole map[string]int, where string) {
 	var known []string
 	for _, dependency := range c.Dependencies {
 		known = append(known, dependency.Title())
@@ -167,14 +140,14 @@ func (d *Declarations) after(waits int, c Chart, names []string, whole map[strin
 	for _, name := range names {
 		found := false
 		for _, dependency := range c.Dependencies {
-			if dependency.called(name) {
+			if isCalled(dependency, name) {
 				found = true
-				if whole[c.path(dependency)] == waits {
+				if whole[subchartPath(c, dependency)] == waits {
 					d.Errs = append(d.Errs, fmt.Errorf("%s refers to itself: remove it", where))
 					continue
 				}
-				why := graph.Reason{Rule: "chart", Detail: where + " names " + name}
-				d.Sets[waits].After = append(d.Sets[waits].After, Barrier{whole[c.path(dependency)], why})
+				why := ordering.Reason{Rule: "chart", Detail: where + " names " + name}
+				d.Sets[waits].After = append(d.Sets[waits].After, ordering.Barrier{Layer: whole[subchartPath(c, dependency)], Why: why})
 			}
 		}
 		if !found {

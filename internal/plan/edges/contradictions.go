@@ -6,6 +6,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // contradiction explains why an inferred edge cannot be kept, and how to fix
@@ -53,11 +54,11 @@ func (b *Dependencies) layersBetween(e graph.Edge) (early, late Set, ok bool) {
 // fix suggests how to place a resource before its dependent.
 func (b *Dependencies) fix(early Set, needed string) string {
 	switch early.Kind {
-	case ArgoWave:
+	case ordering.ArgoWave:
 		return fmt.Sprintf("give %s the hook and wave of %s or of an earlier one", needed, early.Name)
-	case HelmGroup:
+	case ordering.HelmGroup:
 		return fmt.Sprintf("put %s into group %s, into a group that it depends on, or into no group, so that it goes before its dependents", needed, early.Short)
-	case Application:
+	case ordering.Application:
 		return fmt.Sprintf("make application %s or one that it depends on select %s, or make none select it, so that it goes before its dependents", early.Name, needed)
 	}
 	return fmt.Sprintf("make a selector of %s or of an earlier layer match %s, or make none match it, so that it goes before its dependents", early.Short, needed)

@@ -1,51 +1,16 @@
 package edges
 
 import (
-	"fmt"
-	"strings"
-
-	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/plan/graph"
+	"github.com/ordapply/ordapply/ordering"
 )
-
-// CycleError reports resources or layers that wait for each other in a cycle.
-// The cycle has at least one edge, from a resource that waits for itself.
-type CycleError struct {
-	first  CycleEdge
-	others []CycleEdge
-}
-
-// Cycle returns the edges in order: each target waits for the one before it,
-// and the first waits for the last.
-func (e *CycleError) Cycle() []CycleEdge { return append([]CycleEdge{e.first}, e.others...) }
-
-// CycleEdge is one edge of a cycle, with display names of its ends.
-type CycleEdge struct {
-	From, To string       // "Service shop/web", "layer platform/data"; To waits for From
-	Why      graph.Reason // what made it
-}
-
-// String returns "To waits for From (reason; position)".
-func (e CycleEdge) String() string {
-	return fmt.Sprintf("%s waits for %s (%s)", e.To, e.From, e.Why.Located())
-}
-
-// Error returns one line with the remedy, and one for each edge.
-func (e *CycleError) Error() string {
-	var b strings.Builder
-	plain.Fprintf(&b, "a cycle of %d: none of these can be first; remove one of the edges", 1+len(e.others))
-	for _, edge := range e.Cycle() {
-		plain.Fprintf(&b, "\n  %s", edge)
-	}
-	return b.String()
-}
 
 // CycleError converts a cycle of edges. If all ends have the same name, as in a
 // set that waits for itself, it reports the one edge that the author declared:
 // the edge back from the set's exit or from the ready vertex.
-func (b *Dependencies) CycleError(cycle []graph.Edge) *CycleError {
+func (b *Dependencies) CycleError(cycle []graph.Edge) *ordering.CycleError {
 	if path := b.Describe(cycle); len(path) > 0 {
-		return &CycleError{first: path[0], others: path[1:]}
+		return &ordering.CycleError{Cycle: path}
 	}
 	back := cycle[0]
 	for _, e := range cycle {
@@ -53,16 +18,16 @@ func (b *Dependencies) CycleError(cycle []graph.Edge) *CycleError {
 			back = e
 		}
 	}
-	return &CycleError{first: CycleEdge{From: b.VertexName(back.From), To: b.VertexName(back.To), Why: back.Why}}
+	return &ordering.CycleError{Cycle: []ordering.CycleEdge{{From: b.VertexName(back.From), To: b.VertexName(back.To), Why: back.Why}}}
 }
 
 // Describe converts a path for display. It drops the edges from a set's entry
 // to its exit.
-func (b *Dependencies) Describe(path []graph.Edge) []CycleEdge {
-	var out []CycleEdge
+func (b *Dependencies) Describe(path []graph.Edge) []ordering.CycleEdge {
+	var out []ordering.CycleEdge
 	for _, e := range path {
 		if from, to := b.VertexName(e.From), b.VertexName(e.To); from != to {
-			out = append(out, CycleEdge{From: from, To: to, Why: e.Why})
+			out = append(out, ordering.CycleEdge{From: from, To: to, Why: e.Why})
 		}
 	}
 	return out

@@ -7,6 +7,7 @@ import (
 	"github.com/ordapply/ordapply/internal/plan/mutation"
 	"github.com/ordapply/ordapply/internal/plan/references"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // Declarations holds what authors declared: edges between resources, sets of
@@ -15,21 +16,21 @@ type Declarations struct {
 	*references.Index
 	Layers
 	Remarks
-	Options           Options
-	OrderSource       OrderSource           // what placed resources
-	Edges             []graph.Edge          // between resources, or to and from sets
-	External          map[int][]Need        // per resource: what its annotations name as external
-	ExcludedIDs       map[object.ID]bool    // of Options.Excluded
-	ExcludedResources []references.Resource // of Options.Excluded, without hooks, sorted
+	Options           ordering.Options
+	OrderSource       ordering.OrderSource    // what placed resources
+	Edges             []graph.Edge            // between resources, or to and from sets
+	External          map[int][]ordering.Need // per resource: what its annotations name as external
+	ExcludedIDs       map[object.ID]bool      // of Options.Excluded
+	ExcludedResources []ordering.Resource     // of Options.Excluded, without hooks, sorted
 	changes           changes
 	secretive         mutation.Secretive
-	skipped           map[object.ID]graph.Reason
+	skipped           map[object.ID]ordering.Reason
 }
 
 // Read reads all declarations of a stream; skipped are the hooks that WithoutHooks took
 // out of it. It collects errors in Errs and keeps everything that it could read.
-func ReadDeclared(ix *references.Index, options Options, skipped []Skipped) *Declarations {
-	d := &Declarations{Index: ix, Layers: newLayers(len(ix.Resources)), Options: options, External: map[int][]Need{}, ExcludedIDs: map[object.ID]bool{}, skipped: map[object.ID]graph.Reason{}}
+func ReadDeclared(ix *references.Index, options ordering.Options, skipped []ordering.Skipped) *Declarations {
+	d := &Declarations{Index: ix, Layers: newLayers(len(ix.Resources)), Options: options, External: map[int][]ordering.Need{}, ExcludedIDs: map[object.ID]bool{}, skipped: map[object.ID]ordering.Reason{}}
 	for _, s := range skipped {
 		d.skipped[s.ID] = s.Why
 	}
@@ -37,7 +38,7 @@ func ReadDeclared(ix *references.Index, options Options, skipped []Skipped) *Dec
 		d.ExcludedIDs[r.ID] = true
 	}
 	d.ExcludedResources = withoutAnyHooks(options.Excluded)
-	slices.SortFunc(d.ExcludedResources, func(a, b references.Resource) int { return object.Compare(a.ID, b.ID) })
+	slices.SortFunc(d.ExcludedResources, func(a, b ordering.Resource) int { return object.Compare(a.ID, b.ID) })
 	d.secretive = secretiveIn(ix.Resources)
 	for i, r := range ix.Resources {
 		d.dependsOn(i, r)

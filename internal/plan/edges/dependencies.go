@@ -7,13 +7,14 @@ import (
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/internal/plan/references"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // Dependencies are the edges of a stream, declared and inferred, that hold together.
 type Dependencies struct {
 	*Declarations
 	graph.Resolution
-	Skipped []Skipped // the hooks that are not part of the stream
+	Skipped []ordering.Skipped // the hooks that are not part of the stream
 	Readiness
 	hasDependents []bool // per resource: another needs it
 	// NeededOutside is set for resources that one outside the selection needs. A
@@ -28,9 +29,9 @@ type Dependencies struct {
 // Find finds the dependencies of a stream. The error joins what is wrong with its
 // declarations, a *CycleError for each cycle, and what is placed after its dependents;
 // the dependencies are then those that could be found.
-func Find(resources []references.Resource, options Options) (*Dependencies, error) {
+func Find(resources []ordering.Resource, options ordering.Options) (*Dependencies, error) {
 	sorted := slices.Clone(resources)
-	slices.SortFunc(sorted, func(a, b references.Resource) int { return object.Compare(a.ID, b.ID) })
+	slices.SortFunc(sorted, func(a, b ordering.Resource) int { return object.Compare(a.ID, b.ID) })
 	sorted, skipped, err := WithoutHooks(sorted, options)
 	ix := references.NewIndex(sorted, options.Condition)
 	ix.Hooks = options.Hooks
@@ -59,7 +60,7 @@ func (b *Dependencies) neededByLeftOut() []bool {
 	if len(b.ExcludedResources) == 0 {
 		return needed
 	}
-	all := slices.SortedFunc(slices.Values(slices.Concat(b.Resources, b.ExcludedResources)), func(a, b references.Resource) int { return object.Compare(a.ID, b.ID) })
+	all := slices.SortedFunc(slices.Values(slices.Concat(b.Resources, b.ExcludedResources)), func(a, b ordering.Resource) int { return object.Compare(a.ID, b.ID) })
 	needs := map[object.ID][]object.ID{}
 	for _, e := range references.NewIndex(all, b.Options.Condition).SoftEdges() {
 		needs[all[e.To].ID] = append(needs[all[e.To].ID], all[e.From].ID)
@@ -91,7 +92,7 @@ func (b *Dependencies) neededBy(soft []graph.Edge) []bool {
 		}
 	}
 	for _, m := range d.Members {
-		if d.Sets[m.Set].Kind == ChangeGroup {
+		if d.Sets[m.Set].Kind == ordering.ChangeGroup {
 			needed[m.Resource] = true
 		}
 	}
@@ -128,7 +129,7 @@ func (b *Dependencies) placeUnplaced() {
 func (b *Dependencies) placingSets() []int {
 	var out []int
 	for s, set := range b.Sets {
-		if set.Within < 0 && set.Kind != Prerequisites && set.Kind != ChangeGroup {
+		if set.Within < 0 && set.Kind != ordering.Prerequisites && set.Kind != ordering.ChangeGroup {
 			out = append(out, s)
 		}
 	}
@@ -136,9 +137,9 @@ func (b *Dependencies) placingSets() []int {
 }
 
 func (b *Dependencies) addEverything(sets []int) int {
-	s := Set{Name: "all that is placed", Short: "the rest", Kind: AllPlaced, Within: -1}
+	s := Set{Name: "all that is placed", Short: "the rest", Kind: ordering.AllPlaced, Within: -1}
 	for _, placing := range sets {
-		s.After = append(s.After, Barrier{Layer: placing, Why: graph.Reason{Rule: "unplaced", Detail: "resources without a place come last"}})
+		s.After = append(s.After, ordering.Barrier{Layer: placing, Why: ordering.Reason{Rule: "unplaced", Detail: "resources without a place come last"}})
 	}
 	return b.AddSet(s)
 }
@@ -148,7 +149,7 @@ func (b *Dependencies) addEverything(sets []int) int {
 func (b *Dependencies) lastEdges() []graph.Edge {
 	var edges []graph.Edge
 	for _, i := range b.appliedLast {
-		why := graph.Reason{Rule: "unplaced", Detail: "it has no place, and nothing depends on it"}
+		why := ordering.Reason{Rule: "unplaced", Detail: "it has no place, and nothing depends on it"}
 		edges = append(edges, graph.Edge{From: b.Exit(b.AllPlaced), To: int32(i), Strength: graph.DefaultPlace, Why: why})
 	}
 	return edges

@@ -6,32 +6,24 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/plan/graph"
-	"github.com/ordapply/ordapply/internal/plan/references"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
-// The annotations by which a resource names the resources that it needs: hard
-// edges with gate Ready. The value is a comma-separated list of group/Kind/name
-// or group/namespaces/NAMESPACE/Kind/name, with an empty group for the core
-// group (the syntax of cli-utils).
-const (
-	// DependsOnAnnotation also accepts the prefix "external:" on an entry, for
-	// resources that are not in the stream, and the suffix "?gate=applied".
-	DependsOnAnnotation = "ordapply.dev/depends-on"
-	// KptDependsOnAnnotation is read by `kpt live` and Config Sync.
-	KptDependsOnAnnotation = "config.kubernetes.io/depends-on"
-)
+// KptDependsOnAnnotation is read by `kpt live` and Config Sync. It has the syntax of
+// ordering.DependsOnAnnotation without the prefix and the suffix.
+const KptDependsOnAnnotation = "config.kubernetes.io/depends-on"
 
 // dependency is one entry of a depends-on annotation.
 type dependency struct {
 	id       object.ID
-	gate     graph.Gate
+	gate     ordering.Gate
 	external bool
 }
 
 // dependsOn adds the edges that a resource's depends-on annotations declare.
-func (d *Declarations) dependsOn(i int, r references.Resource) {
-	keys := []string{DependsOnAnnotation, KptDependsOnAnnotation}
+func (d *Declarations) dependsOn(i int, r ordering.Resource) {
+	keys := []string{ordering.DependsOnAnnotation, KptDependsOnAnnotation}
 	if Emitted(r, "kpt") {
 		keys = keys[:1]
 	}
@@ -40,7 +32,7 @@ func (d *Declarations) dependsOn(i int, r references.Resource) {
 		if !ok {
 			continue
 		}
-		entries, err := parseDependencies(value, key == DependsOnAnnotation)
+		entries, err := parseDependencies(value, key == ordering.DependsOnAnnotation)
 		if err != nil {
 			d.fail(d.Resources[i], "annotation %s: %w", key, err)
 			continue
@@ -52,7 +44,7 @@ func (d *Declarations) dependsOn(i int, r references.Resource) {
 }
 
 func (d *Declarations) depend(i int, key string, entry dependency) {
-	why := graph.Reason{Rule: "depends-on", Detail: "annotation " + key + " names " + entry.id.String(), Where: d.Resources[i].Source}
+	why := ordering.Reason{Rule: "depends-on", Detail: "annotation " + key + " names " + entry.id.String(), Where: d.Resources[i].Source}
 	from, ok := d.ByID[entry.id]
 	switch {
 	case ok && from == i:
@@ -60,7 +52,7 @@ func (d *Declarations) depend(i int, key string, entry dependency) {
 	case ok:
 		d.Edges = append(d.Edges, graph.NewEdge(from, i, entry.gate, graph.Hard, why))
 	case entry.external, d.ExcludedIDs[entry.id]:
-		d.External[i] = append(d.External[i], Need{ID: entry.id, Gate: entry.gate, Why: why, Hard: true})
+		d.External[i] = append(d.External[i], ordering.Need{ID: entry.id, Gate: entry.gate, Why: why, Hard: true})
 	case d.Options.Incomplete:
 	default:
 		d.fail(d.Resources[i], "annotation %s: %s is not in the stream%s", key, entry.id.Reference(), d.suggestion(i, key, entry.id))
@@ -77,10 +69,10 @@ func (d *Declarations) suggestion(i int, key string, id object.ID) string {
 			return "; did you mean " + near.Reference() + "?"
 		}
 	}
-	if key == DependsOnAnnotation {
+	if key == ordering.DependsOnAnnotation {
 		return "; if it is created outside the stream, write external:" + id.Reference()
 	}
-	return "; if it is created outside the stream, list it in " + DependsOnAnnotation + " instead, as external:" + id.Reference()
+	return "; if it is created outside the stream, list it in " + ordering.DependsOnAnnotation + " instead, as external:" + id.Reference()
 }
 
 // MaxSuggestions limits the number of suggestions, since each one scans the
@@ -108,7 +100,7 @@ func parseDependency(entry string, ours bool) (d dependency, err error) {
 		rest, d.external = strings.CutPrefix(rest, "external:")
 		reference, gate, has := strings.Cut(rest, "?")
 		if name, ok := strings.CutPrefix(gate, "gate="); has && ok {
-			if d.gate, err = graph.ParseGate(name); err != nil {
+			if d.gate, err = ordering.ParseGate(name); err != nil {
 				return d, fmt.Errorf("%q: %w", entry, err)
 			}
 		} else if has {

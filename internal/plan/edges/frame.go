@@ -5,13 +5,13 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/internal/plan/references"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // usedOrderSource is a frame whose annotations the stream carries.
 type usedOrderSource struct {
-	orderSource OrderSource
-	resources   []references.Resource
+	orderSource ordering.OrderSource
+	resources   []ordering.Resource
 	name        string
 	key         string // an annotation of the first resource
 }
@@ -26,20 +26,20 @@ func (d *Declarations) framesOf(s scope) []usedOrderSource {
 }
 
 // placeByOrderSource chooses the frame of a scope and places its resources.
-func (d *Declarations) placeByOrderSource(s scope) OrderSource {
+func (d *Declarations) placeByOrderSource(s scope) ordering.OrderSource {
 	found := d.framesOf(s)
 	frame := d.chooseOrderSource(s, found)
 	for _, f := range found {
 		if f.orderSource != frame {
-			d.Notes = append(d.Notes, fmt.Sprintf("%s%s %s, which are ignored: %s", plain.Count(len(f.resources), "resource"), s.where(), f.describe(), frame.rules()))
+			d.Notes = append(d.Notes, fmt.Sprintf("%s%s %s, which are ignored: %s", plain.Count(len(f.resources), "resource"), s.where(), f.describe(), rulesOut(frame)))
 		}
 	}
 	switch frame {
-	case OrderSourceStamps:
+	case ordering.OrderSourceStamps:
 		d.placeByStamps(s)
-	case OrderSourceArgoCD:
+	case ordering.OrderSourceArgoCD:
 		d.placeByPhases(s)
-	case OrderSourceHelm:
+	case ordering.OrderSourceHelm:
 		d.placeByCharts(s)
 	}
 	return frame
@@ -54,11 +54,11 @@ func (f usedOrderSource) describe() string {
 }
 
 // framesShown returns the frames whose annotations are on resources.
-func framesShown(resources []references.Resource) []usedOrderSource {
+func framesShown(resources []ordering.Resource) []usedOrderSource {
 	all := []usedOrderSource{
-		{orderSource: OrderSourceStamps, name: "a SortOrder's stamps"},
-		{orderSource: OrderSourceArgoCD, name: "Argo CD's waves or hooks"},
-		{orderSource: OrderSourceHelm, name: "Helm's groups"},
+		{orderSource: ordering.OrderSourceStamps, name: "a SortOrder's stamps"},
+		{orderSource: ordering.OrderSourceArgoCD, name: "Argo CD's waves or hooks"},
+		{orderSource: ordering.OrderSourceHelm, name: "Helm's groups"},
 	}
 	for _, r := range resources {
 		for f, key := range []string{stampKey(r), argoKey(r), helmKey(r)} {
@@ -79,12 +79,12 @@ func framesShown(resources []references.Resource) []usedOrderSource {
 	return found
 }
 
-func (d *Declarations) chooseOrderSource(s scope, found []usedOrderSource) OrderSource {
+func (d *Declarations) chooseOrderSource(s scope, found []usedOrderSource) ordering.OrderSource {
 	switch {
-	case d.Options.OrderSource != OrderSourceAuto:
+	case d.Options.OrderSource != ordering.OrderSourceAuto:
 		return d.Options.OrderSource
-	case len(found) > 0 && found[0].orderSource == OrderSourceStamps:
-		return OrderSourceStamps
+	case len(found) > 0 && found[0].orderSource == ordering.OrderSourceStamps:
+		return ordering.OrderSourceStamps
 	case len(found) == 2:
 		var parts []string
 		for _, f := range found {
@@ -92,11 +92,22 @@ func (d *Declarations) chooseOrderSource(s scope, found []usedOrderSource) Order
 			parts = append(parts, fmt.Sprintf("%s %s (such as %s on %s)", plain.Count(len(f.resources), "resource"), f.describe(), f.key, first.ID))
 		}
 		d.Errs = append(d.Errs, fmt.Errorf("two orders in %s: %s; choose one with --frame=argocd, --frame=helm or --frame=none", s.String(), strings.Join(parts, ", and ")))
-		return OrderSourceNone
+		return ordering.OrderSourceNone
 	case len(found) == 1:
 		return found[0].orderSource
 	case len(d.Options.Charts) > 0 && s.application == "":
-		return OrderSourceHelm
+		return ordering.OrderSourceHelm
 	}
-	return OrderSourceNone
+	return ordering.OrderSourceNone
+}
+
+// rulesOut explains why the other frames are not used.
+func rulesOut(f ordering.OrderSource) string {
+	switch f {
+	case ordering.OrderSourceStamps:
+		return "a SortOrder's stamps take precedence"
+	case ordering.OrderSourceNone:
+		return "no frame is used"
+	}
+	return "--frame=" + string(f) + " is set"
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/ordapply/ordapply/internal/nearest"
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/internal/plan/references"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // Annotations of Helm's HIP-0025: a resource belongs to a group of its chart
@@ -23,7 +24,6 @@ const (
 	helmDependsOnGroups    = "helm.sh/depends-on/resource-groups"
 	helmDependsOnLayers    = "helm.sh/depends-on/layers"
 	helmDependsOnSubcharts = "helm.sh/depends-on/subcharts"
-	helmUnsequenced        = "unsequenced"
 )
 
 // IllegalAnnotations returns the annotation keys that this package reads, as HIP-0025
@@ -32,17 +32,17 @@ func IllegalAnnotations() []string {
 	return []string{helmDependsOnGroups, helmDependsOnLayers, helmDependsOnSubcharts}
 }
 
-func helmKey(r references.Resource) string {
+func helmKey(r ordering.Resource) string {
 	return firstKey(r, helmGroupAnnotation, helmLayerAnnotation, helmDependsOnGroups, helmDependsOnLayers)
 }
 
 // helmGroup is one group of one chart.
 type helmGroup struct {
 	name    string
-	unnamed bool                           // its members name no group themselves
-	members []int                          // those of the plan first
-	needs   []string                       // names of groups, sorted
-	first   map[string]references.Resource // by the name of a group: the first member that needs it
+	unnamed bool                         // its members name no group themselves
+	members []int                        // those of the plan first
+	needs   []string                     // names of groups, sorted
+	first   map[string]ordering.Resource // by the name of a group: the first member that needs it
 	set     int
 }
 
@@ -75,7 +75,7 @@ func (d *Declarations) placeInChart(s scope, chart string, around int) {
 	grouped := map[int]bool{}
 	for _, g := range groups {
 		title := s.title(groupTitle(chart, g.name))
-		g.set = d.AddSet(Set{Name: title, Short: title, Kind: HelmGroup, Within: around})
+		g.set = d.AddSet(Set{Name: title, Short: title, Kind: ordering.HelmGroup, Within: around})
 		for _, i := range g.members {
 			if d.isPlanned(i) {
 				grouped[i] = true
@@ -88,13 +88,13 @@ func (d *Declarations) placeInChart(s scope, chart string, around int) {
 	last := around
 	switch {
 	case len(groups) > 0 && len(grouped) < len(s.resources):
-		last = d.addUnsequenced(s.title(groupTitle(chart, helmUnsequenced)), around, groups)
+		last = d.addUnsequenced(s.title(groupTitle(chart, ordering.Unsequenced)), around, groups)
 	case len(groups) == 0 && len(s.resources) > 0 && around == s.parentSet && chart != "":
 		title := s.title(chartTitle(chart))
-		last = d.AddSet(Set{Name: "chart " + title, Short: title, Kind: HelmChart, Within: around})
+		last = d.AddSet(Set{Name: "chart " + title, Short: title, Kind: ordering.HelmChart, Within: around})
 	}
 	for _, i := range s.resources {
-		if grouped[i] || last < 0 || d.Options.isPrerequisite(d.Resources[i]) && !d.Options.NoPrerequisites {
+		if grouped[i] || last < 0 || isPrerequisite(d.Options, d.Resources[i]) && !d.Options.NoPrerequisites {
 			continue
 		}
 		if s.parentSet >= 0 && last == s.parentSet {
@@ -119,22 +119,16 @@ func (d *Declarations) holdUngrouped(around int, excluded []int) {
 		return
 	}
 	for _, i := range excluded {
-		if r := d.resource(i); helmKey(r) == "" && (d.Options.NoPrerequisites || !d.Options.isPrerequisite(r)) {
+		if r := d.resource(i); helmKey(r) == "" && (d.Options.NoPrerequisites || !isPrerequisite(d.Options, r)) {
 			d.put(i, around)
 		}
 	}
 }
 
-// IsUnsequenced reports whether a layer is that of a chart's resources without a group,
-// given its name.
-func IsUnsequenced(layer string) bool {
-	return layer == helmUnsequenced || strings.HasSuffix(layer, " "+helmUnsequenced)
-}
-
 func (d *Declarations) addUnsequenced(title string, around int, groups []*helmGroup) int {
-	s := Set{Name: title, Short: title, Kind: HelmGroup, Within: around}
+	s := Set{Name: title, Short: title, Kind: ordering.HelmGroup, Within: around}
 	for _, g := range groups {
-		s.After = append(s.After, Barrier{g.set, graph.Reason{Rule: "helm", Detail: "resources without a group come after all groups"}})
+		s.After = append(s.After, ordering.Barrier{Layer: g.set, Why: ordering.Reason{Rule: "helm", Detail: "resources without a group come after all groups"}})
 	}
 	return d.AddSet(s)
 }
@@ -158,14 +152,14 @@ func (d *Declarations) readGroups(s scope, chart string) []*helmGroup {
 
 // readGroup finds or makes the group that a resource is in, and adds the groups that
 // it needs; nil for a resource in none.
-func (d *Declarations) readGroup(r references.Resource, byName map[string]*helmGroup) *helmGroup {
+func (d *Declarations) readGroup(r ordering.Resource, byName map[string]*helmGroup) *helmGroup {
 	name, needs := d.groupOf(r)
 	if name == "" {
 		return nil
 	}
 	g := byName[name]
 	if g == nil {
-		g = &helmGroup{name: name, unnamed: firstKey(r, helmGroupAnnotation, helmLayerAnnotation) == "", first: map[string]references.Resource{}}
+		g = &helmGroup{name: name, unnamed: firstKey(r, helmGroupAnnotation, helmLayerAnnotation) == "", first: map[string]ordering.Resource{}}
 		byName[name] = g
 	}
 	for _, need := range needs {
@@ -178,7 +172,7 @@ func (d *Declarations) readGroup(r references.Resource, byName map[string]*helmG
 
 // groupOf reads the name of a resource's group and the groups that it needs. One that
 // needs groups and names none of its own is in a group with those that need the same.
-func (d *Declarations) groupOf(r references.Resource) (name string, needs []string) {
+func (d *Declarations) groupOf(r ordering.Resource) (name string, needs []string) {
 	name = r.Annotations[helmGroupAnnotation]
 	if layer := r.Annotations[helmLayerAnnotation]; name == "" {
 		name = layer
@@ -277,8 +271,8 @@ func (d *Declarations) orderGroups(groups []*helmGroup) {
 		for _, need := range g.needs {
 			r := g.first[need]
 			key := firstKey(r, helmDependsOnGroups, helmDependsOnLayers)
-			why := graph.Reason{Rule: "helm", Detail: fmt.Sprintf("annotation %s of %s names %s", key, r.ID, need), Where: r.Source}
-			d.Sets[g.set].After = append(d.Sets[g.set].After, Barrier{sets[need], why})
+			why := ordering.Reason{Rule: "helm", Detail: fmt.Sprintf("annotation %s of %s names %s", key, r.ID, need), Where: r.Source}
+			d.Sets[g.set].After = append(d.Sets[g.set].After, ordering.Barrier{Layer: sets[need], Why: why})
 		}
 	}
 }

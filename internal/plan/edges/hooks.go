@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/internal/plan/references"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 const (
@@ -18,12 +18,12 @@ const (
 
 // WithoutHooks removes hooks that Argo CD or Helm do not create during an
 // apply. They are errors unless options skip or keep them.
-func WithoutHooks(resources []references.Resource, options Options) (kept []references.Resource, skipped []Skipped, err error) {
+func WithoutHooks(resources []ordering.Resource, options ordering.Options) (kept []ordering.Resource, skipped []ordering.Skipped, err error) {
 	if options.KeepHooks {
 		return resources, nil, nil
 	}
 	var errs []error
-	kept = make([]references.Resource, 0, len(resources))
+	kept = make([]ordering.Resource, 0, len(resources))
 	byArgo := ArgoCDRunsHooks(resources, options.OrderSource)
 	for _, r := range resources {
 		why := hookReason(r, byArgo)
@@ -31,7 +31,7 @@ func WithoutHooks(resources []references.Resource, options Options) (kept []refe
 		case why == "":
 			kept = append(kept, r)
 		case options.SkipHooks:
-			skipped = append(skipped, Skipped{r.ID, graph.Reason{Rule: "hook", Detail: why, Where: r.Source}})
+			skipped = append(skipped, ordering.Skipped{ID: r.ID, Why: ordering.Reason{Rule: "hook", Detail: why, Where: r.Source}})
 		default:
 			errs = append(errs, fmt.Errorf("%s: %s: remove it from the stream, or skip all such objects with --hooks=skip", r.Located(), why))
 		}
@@ -41,14 +41,14 @@ func WithoutHooks(resources []references.Resource, options Options) (kept []refe
 
 // withoutAnyHooks removes all hooks of Helm and Argo CD, because a hook may be
 // deleted after it has run.
-func withoutAnyHooks(resources []references.Resource) []references.Resource {
-	return slices.DeleteFunc(slices.Clone(resources), func(r references.Resource) bool { return firstKey(r, ArgoHook, helmHookAnnotation) != "" })
+func withoutAnyHooks(resources []ordering.Resource) []ordering.Resource {
+	return slices.DeleteFunc(slices.Clone(resources), func(r ordering.Resource) bool { return firstKey(r, ArgoHook, helmHookAnnotation) != "" })
 }
 
 // ArgoCDRunsHooks reports whether Helm's hooks are placed in Argo CD's phases,
 // where they run as part of the plan: frame is, or detects, OrderSourceArgoCD.
-func ArgoCDRunsHooks(resources []references.Resource, frame OrderSource) bool {
-	return frame == OrderSourceArgoCD || frame == OrderSourceAuto && usesArgoCD(resources)
+func ArgoCDRunsHooks(resources []ordering.Resource, frame ordering.OrderSource) bool {
+	return frame == ordering.OrderSourceArgoCD || frame == ordering.OrderSourceAuto && usesArgoCD(resources)
 }
 
 // IsArgoHook reports whether annotations, those of an object, make it an Argo CD
@@ -59,13 +59,13 @@ func IsArgoHook(annotations map[string]string) bool {
 }
 
 // usesArgoCD reports whether OrderSourceAuto selects Argo CD.
-func usesArgoCD(resources []references.Resource) bool {
-	return slices.ContainsFunc(resources, func(r references.Resource) bool { return argoKey(r) != "" }) &&
-		!slices.ContainsFunc(resources, func(r references.Resource) bool { return stampKey(r) != "" || helmKey(r) != "" })
+func usesArgoCD(resources []ordering.Resource) bool {
+	return slices.ContainsFunc(resources, func(r ordering.Resource) bool { return argoKey(r) != "" }) &&
+		!slices.ContainsFunc(resources, func(r ordering.Resource) bool { return stampKey(r) != "" || helmKey(r) != "" })
 }
 
 // hookReason returns why a resource is not part of an apply, or "".
-func hookReason(r references.Resource, byArgo bool) string {
+func hookReason(r ordering.Resource, byArgo bool) string {
 	if hook, ok := r.Annotations[ArgoHook]; ok {
 		return argoHookReason(hook)
 	}

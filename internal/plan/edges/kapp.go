@@ -10,6 +10,7 @@ import (
 	"github.com/ordapply/ordapply/internal/nearest"
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/internal/plan/references"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // kapp's annotations: a resource belongs to change groups, and its change rules
@@ -102,7 +103,7 @@ func (d *Declarations) readChanges() (rules []changeRule, groups map[string][]in
 }
 
 func (d *Declarations) addChangeGroup(name string, group []int) int {
-	s := d.AddSet(Set{Name: "change group " + name, Short: name, Kind: ChangeGroup, Within: -1})
+	s := d.AddSet(Set{Name: "change group " + name, Short: name, Kind: ordering.ChangeGroup, Within: -1})
 	for _, i := range slices.Compact(slices.Sorted(slices.Values(group))) {
 		d.put(i, s)
 	}
@@ -114,19 +115,19 @@ func (d *Declarations) addChangeGroup(name string, group []int) int {
 func (d *Declarations) addRule(rule changeRule, group int) {
 	r := d.resource(rule.resource)
 	if !rule.before {
-		why := graph.Reason{Rule: "kapp", Detail: "annotation " + rule.key + ": " + rule.text, Where: r.Source}
+		why := ordering.Reason{Rule: "kapp", Detail: "annotation " + rule.key + ": " + rule.text, Where: r.Source}
 		d.Edges = append(d.Edges, graph.Edge{From: d.Exit(group), To: int32(rule.resource), Weight: 1, Strength: graph.Hard, Why: why})
 		return
 	}
 	if len(d.Sets[group].After) == 0 {
-		before := d.AddSet(Set{Name: "what goes before " + d.Sets[group].Name, Kind: ChangeGroup, Within: -1})
-		why := graph.Reason{Rule: "kapp", Detail: "annotation " + rule.key + " of " + r.ID.String() + ": " + rule.text, Where: r.Source}
-		d.Sets[group].After = []Barrier{{before, why}}
+		before := d.AddSet(Set{Name: "what goes before " + d.Sets[group].Name, Kind: ordering.ChangeGroup, Within: -1})
+		why := ordering.Reason{Rule: "kapp", Detail: "annotation " + rule.key + " of " + r.ID.String() + ": " + rule.text, Where: r.Source}
+		d.Sets[group].After = []ordering.Barrier{{Layer: before, Why: why}}
 	}
 	d.put(rule.resource, d.Sets[group].After[0].Layer)
 }
 
-func (d *Declarations) groupsOf(r references.Resource) []string {
+func (d *Declarations) groupsOf(r ordering.Resource) []string {
 	var groups []string
 	for _, key := range annotationsOf(r, changeGroupAnnotation) {
 		group, err := fillPlaceholders(r.Annotations[key], r)
@@ -139,7 +140,7 @@ func (d *Declarations) groupsOf(r references.Resource) []string {
 	return groups
 }
 
-func (d *Declarations) rulesOf(i int, r references.Resource) []changeRule {
+func (d *Declarations) rulesOf(i int, r ordering.Resource) []changeRule {
 	var rules []changeRule
 	for _, key := range annotationsOf(r, changeRuleAnnotation) {
 		text, err := fillPlaceholders(r.Annotations[key], r)
@@ -166,7 +167,7 @@ func isChangeRule(words []string) bool {
 
 // fillPlaceholders replaces the placeholders in a group's name or a rule with
 // values of the resource.
-func fillPlaceholders(text string, r references.Resource) (string, error) {
+func fillPlaceholders(text string, r ordering.Resource) (string, error) {
 	if !strings.Contains(text, "{") {
 		return text, nil
 	}
@@ -186,7 +187,7 @@ func fillPlaceholders(text string, r references.Resource) (string, error) {
 }
 
 // builtinGroupsOf returns the groups into which kapp puts a resource itself.
-func builtinGroupsOf(r references.Resource) []string {
+func builtinGroupsOf(r ordering.Resource) []string {
 	switch {
 	case r.ID.IsCRD():
 		kind := references.DefinedKind(r.Object)
@@ -216,14 +217,14 @@ func builtinGroupsOf(r references.Resource) []string {
 func (d *Declarations) DeleteEdges() []graph.Edge {
 	var edges []graph.Edge
 	for _, rule := range d.changes.deletes {
-		why := graph.Reason{Rule: "kapp", Detail: "annotation " + rule.key + ": " + rule.text, Where: d.Resources[rule.resource].Source}
+		why := ordering.Reason{Rule: "kapp", Detail: "annotation " + rule.key + ": " + rule.text, Where: d.Resources[rule.resource].Source}
 		for _, member := range d.changes.groups[rule.group] {
 			switch {
 			case member == rule.resource || !d.isPlanned(member):
 			case rule.before:
-				edges = append(edges, graph.NewEdge(rule.resource, member, graph.Ready, graph.Hard, why))
+				edges = append(edges, graph.NewEdge(rule.resource, member, ordering.Ready, graph.Hard, why))
 			default:
-				edges = append(edges, graph.NewEdge(member, rule.resource, graph.Ready, graph.Hard, why))
+				edges = append(edges, graph.NewEdge(member, rule.resource, ordering.Ready, graph.Hard, why))
 			}
 		}
 	}

@@ -8,9 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ordapply/ordapply/internal/plan/graph"
-	"github.com/ordapply/ordapply/internal/plan/references"
 	"github.com/ordapply/ordapply/internal/plan/stamp"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // layer holds what the stamps of its resources say about one layer.
@@ -30,10 +29,10 @@ func (d *Declarations) placeByStamps(s scope) {
 	first := len(d.Sets)
 	for l, earlier := range reduce(before(layers)) {
 		name := layers[l].LayerName()
-		s := Set{Name: name, Short: layers[l].Layer, Kind: Stamped, Within: -1, Gate: layers[l].Gate, Timeout: layers[l].Timeout}
+		s := Set{Name: name, Short: layers[l].Layer, Kind: ordering.Stamped, Within: -1, Gate: layers[l].Gate, Timeout: layers[l].Timeout}
 		for _, e := range earlier {
-			why := graph.Reason{Rule: "layer", Detail: name + " comes after " + layers[e].LayerName(), Where: all[layers[l].first].Source}
-			s.After = append(s.After, Barrier{first + e, why})
+			why := ordering.Reason{Rule: "layer", Detail: name + " comes after " + layers[e].LayerName(), Where: all[layers[l].first].Source}
+			s.After = append(s.After, ordering.Barrier{Layer: first + e, Why: why})
 		}
 		d.AddSet(s)
 	}
@@ -65,7 +64,7 @@ type stamped struct {
 
 // readLayers reads the stamps of resources. It is an error if stamps of one
 // layer differ; the message names two resources.
-func readLayers(resources []references.Resource) ([]layer, []stamped, error) {
+func readLayers(resources []ordering.Resource) ([]layer, []stamped, error) {
 	var layers []layer
 	var errs []error
 	byName := map[string]int{}
@@ -217,4 +216,4 @@ func reduce(before [][]int) [][]int {
 
 // stampKey, argoKey and helmKey return the annotation that assigns a resource
 // to a frame, or "".
-func stampKey(r references.Resource) string { return firstKey(r, stamp.LayerAnnotation) }
+func stampKey(r ordering.Resource) string { return firstKey(r, stamp.LayerAnnotation) }

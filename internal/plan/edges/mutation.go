@@ -3,13 +3,13 @@ package edges
 import (
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/internal/plan/mutation"
-	"github.com/ordapply/ordapply/internal/plan/references"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // mutations adds the edges from the objects whose values a resource takes: their fields are
 // read when they are ready. One that is not in the stream is waited for in the cluster.
-func (d *Declarations) mutations(i int, r references.Resource) {
+func (d *Declarations) mutations(i int, r ordering.Resource) {
 	entries, err := mutation.Of(r.Annotations)
 	if err == nil && r.Object != nil {
 		err = mutation.CheckTargets(r.Object, entries)
@@ -26,21 +26,21 @@ func (d *Declarations) mutations(i int, r references.Resource) {
 			}
 		}
 		id := d.sourceOf(r, e.Source)
-		why := graph.Reason{Rule: graph.RuleMutation, Detail: e.TargetPath + " takes " + e.SourcePath + " of " + id.String(), Where: r.Source}
+		why := ordering.Reason{Rule: ordering.RuleMutation, Detail: e.TargetPath + " takes " + e.SourcePath + " of " + id.String(), Where: r.Source}
 		switch from, ok := d.ByID[id]; {
 		case ok && from == i:
 			d.fail(r, "annotation %s, entry %d: the resource takes a value of itself: remove the entry", mutation.Annotation, n+1)
 		case ok:
-			d.Edges = append(d.Edges, graph.NewEdge(from, i, graph.Ready, graph.Hard, why))
+			d.Edges = append(d.Edges, graph.NewEdge(from, i, ordering.Ready, graph.Hard, why))
 		case d.Options.Incomplete && !d.ExcludedIDs[id]:
 		default:
-			d.External[i] = append(d.External[i], Need{ID: id, Gate: graph.Ready, Why: why, Hard: true})
+			d.External[i] = append(d.External[i], ordering.Need{ID: id, Gate: ordering.Ready, Why: why, Hard: true})
 		}
 	}
 }
 
 // secretiveIn returns the resources of a stream that take values of Secrets.
-func secretiveIn(resources []references.Resource) mutation.Secretive {
+func secretiveIn(resources []ordering.Resource) mutation.Secretive {
 	taken := map[object.ID][]mutation.Entry{}
 	for _, r := range resources {
 		taken[r.ID], _ = mutation.Of(r.Annotations)
@@ -51,7 +51,7 @@ func secretiveIn(resources []references.Resource) mutation.Secretive {
 // sourceOf returns the ID of a source. Without a namespace it is in that of the resource, or
 // cluster-scoped if the stream has such a resource; the run decides about one that is not in
 // the stream.
-func (d *Declarations) sourceOf(r references.Resource, source mutation.Reference) object.ID {
+func (d *Declarations) sourceOf(r ordering.Resource, source mutation.Reference) object.ID {
 	id := source.ID()
 	if id.Namespace != "" {
 		return id

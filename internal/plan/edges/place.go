@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ordapply/ordapply/internal/plan/graph"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // place places resources: by a SortOrder's stamps across the whole stream, or
@@ -26,10 +27,10 @@ func (d *Declarations) place() {
 
 // stamped reports whether the frame is a SortOrder's stamps.
 func (d *Declarations) stamped(s scope) bool {
-	if d.Options.OrderSource != OrderSourceAuto {
-		return d.Options.OrderSource == OrderSourceStamps
+	if d.Options.OrderSource != ordering.OrderSourceAuto {
+		return d.Options.OrderSource == ordering.OrderSourceStamps
 	}
-	return slices.ContainsFunc(d.framesOf(s), func(f usedOrderSource) bool { return f.orderSource == OrderSourceStamps })
+	return slices.ContainsFunc(d.framesOf(s), func(f usedOrderSource) bool { return f.orderSource == ordering.OrderSourceStamps })
 }
 
 // placePrerequisites puts CRDs, Namespaces and the kinds that options name into
@@ -39,11 +40,11 @@ func (d *Declarations) placePrerequisites() {
 		return
 	}
 	for i, r := range d.Resources {
-		if d.Placements[i] == Placed || !d.Options.isPrerequisite(r) {
+		if d.Placements[i] == Placed || !isPrerequisite(d.Options, r) {
 			continue
 		}
 		if d.Prerequisites < 0 {
-			d.Prerequisites = d.AddSet(Set{Name: "prerequisites", Short: "prerequisites", Kind: Prerequisites, Within: -1})
+			d.Prerequisites = d.AddSet(Set{Name: "prerequisites", Short: "prerequisites", Kind: ordering.Prerequisites, Within: -1})
 		}
 		d.Placements[i] = Early
 		d.Join(i, d.Prerequisites, NoEdge, graph.Hard)

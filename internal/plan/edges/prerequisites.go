@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ordapply/ordapply/internal/plan/graph"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // CRDs, Namespaces and the kinds that options name come first unless their
@@ -30,7 +31,7 @@ func (b *Dependencies) splitPrerequisites(soft []graph.Edge) {
 		b.Prerequisites, b.LatePrerequisites = -1, b.Prerequisites
 		return
 	}
-	b.LatePrerequisites = b.AddSet(Set{Name: "prerequisites that need others", Short: "prerequisites", Kind: Prerequisites, Within: -1})
+	b.LatePrerequisites = b.AddSet(Set{Name: "prerequisites that need others", Short: "prerequisites", Kind: ordering.Prerequisites, Within: -1})
 	for i := range b.Members {
 		if isLate(b.Members[i]) {
 			b.Members[i].Set = b.LatePrerequisites
@@ -44,7 +45,7 @@ func (b *Dependencies) edgesToPrerequisites(soft []graph.Edge) []graph.Edge {
 	var out []graph.Edge
 	for _, edges := range [][]graph.Edge{b.Declarations.Edges, b.SetEdges(), soft} {
 		for _, e := range edges {
-			if int(e.To) < len(b.Resources) && b.Placements[e.To] == Early || int(e.To) >= len(b.Resources) && b.Sets[b.SetOf(e.To)].Kind == ChangeGroup {
+			if int(e.To) < len(b.Resources) && b.Placements[e.To] == Early || int(e.To) >= len(b.Resources) && b.Sets[b.SetOf(e.To)].Kind == ordering.ChangeGroup {
 				out = append(out, e)
 			}
 		}
@@ -95,6 +96,6 @@ func (b *Dependencies) prerequisiteEdges() []graph.Edge {
 }
 
 // PrerequisitesReason returns why a prerequisite goes first.
-func PrerequisitesReason() graph.Reason {
-	return graph.Reason{Rule: "prerequisites", Detail: "CRDs and Namespaces go first"}
+func PrerequisitesReason() ordering.Reason {
+	return ordering.Reason{Rule: "prerequisites", Detail: "CRDs and Namespaces go first"}
 }

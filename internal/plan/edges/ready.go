@@ -5,6 +5,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/internal/plan/references"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // A resource may have to be applied before something that it needs to become
@@ -42,16 +43,16 @@ func (b *Dependencies) splitReadiness(edges []graph.Edge, size int) (int, []grap
 		if e.Strength.DelaysReadiness() && b.ReadyVertex[e.To] == 0 {
 			v := int32(size + len(b.ReadyVertex))
 			b.ReadyVertex[e.To], b.ReadyOf[v] = v, e.To
-			out = append(out, graph.Edge{From: e.To, To: v, Gate: graph.Applied, Strength: graph.Hard, Why: graph.Reason{Rule: "readiness", Detail: "ready only when applied"}})
+			out = append(out, graph.Edge{From: e.To, To: v, Gate: ordering.Applied, Strength: graph.Hard, Why: ordering.Reason{Rule: "readiness", Detail: "ready only when applied"}})
 		}
 	}
 	for _, e := range edges {
-		if v, ok := b.ReadyVertex[e.From]; ok && e.Gate == graph.Ready {
+		if v, ok := b.ReadyVertex[e.From]; ok && e.Gate == ordering.Ready {
 			e.From = v
 		}
 		out = append(out, e)
 		if e.Strength.DelaysReadiness() {
-			if v, ok := b.ReadyVertex[e.From]; ok && e.Gate == graph.Started { // to be ready takes more than to start
+			if v, ok := b.ReadyVertex[e.From]; ok && e.Gate == ordering.Started { // to be ready takes more than to start
 				e.From = v
 			}
 			e.To, e.Strength, e.Weight = b.ReadyVertex[e.To], graph.Certain, 0 // both become ready in the same wave
@@ -80,10 +81,10 @@ func (b *Dependencies) ResourceOf(v int32) (resource int32, ok bool) {
 func (b *Dependencies) relaxClaims(edges []graph.Edge) {
 	for i := range edges {
 		e := &edges[i]
-		if int(e.From) >= len(b.Resources) || e.Gate != graph.Ready || !references.IsClaim(b.Resources[e.From].ID) || !b.BindsOnUse(b.Resources[e.From]) {
+		if int(e.From) >= len(b.Resources) || e.Gate != ordering.Ready || !references.IsClaim(b.Resources[e.From].ID) || !b.BindsOnUse(b.Resources[e.From]) {
 			continue
 		}
-		e.Gate = graph.Applied
+		e.Gate = ordering.Applied
 		if int(e.To) < len(b.Resources) {
 			e.Weight = 0
 			b.Notes = append(b.Notes, b.Resources[e.To].ID.String()+" waits only until "+b.Resources[e.From].ID.String()+" is applied ("+e.Why.String()+"): the claim may not bind before a Pod uses it")

@@ -3,7 +3,7 @@ package edges
 import (
 	"fmt"
 
-	"github.com/ordapply/ordapply/internal/plan/references"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // Remarks are the errors in declarations, and notes about them.
@@ -14,6 +14,6 @@ type Remarks struct {
 }
 
 // fail records an error about a resource, which need not be part of the plan.
-func (m *Remarks) fail(r references.Resource, format string, args ...any) {
+func (m *Remarks) fail(r ordering.Resource, format string, args ...any) {
 	m.Errs = append(m.Errs, fmt.Errorf("%s: %w", r.Located(), fmt.Errorf(format, args...)))
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/ordapply/ordapply/internal/plan/graph"
-	"github.com/ordapply/ordapply/internal/plan/references"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // scope is a part of the stream that a frame orders independently: one
@@ -26,7 +26,7 @@ func (d *Declarations) scopeOf(application string, parentSet int, all []int) sco
 func (s scope) all() []int { return slices.Concat(s.resources, s.excluded) }
 
 // resource returns a resource by its index: those of the plan, then the excluded ones.
-func (d *Declarations) resource(i int) references.Resource {
+func (d *Declarations) resource(i int) ordering.Resource {
 	if d.isPlanned(i) {
 		return d.Resources[i]
 	}
@@ -35,8 +35,8 @@ func (d *Declarations) resource(i int) references.Resource {
 
 func (d *Declarations) isPlanned(i int) bool { return i < len(d.Resources) }
 
-func (d *Declarations) resourcesAt(indices []int) []references.Resource {
-	out := make([]references.Resource, len(indices))
+func (d *Declarations) resourcesAt(indices []int) []ordering.Resource {
+	out := make([]ordering.Resource, len(indices))
 	for at, i := range indices {
 		out[at] = d.resource(i)
 	}

@@ -5,42 +5,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/object"
-)
-
-// Need is an edge to a resource, as seen by its dependent.
-type Need struct {
-	ID   object.ID    // the resource waited for
-	Gate graph.Gate   // the state that it must reach
-	Why  graph.Reason // what in the manifests makes the dependent need it
-	// Hard reports whether the author declared the edge; otherwise it was
-	// inferred.
-	Hard bool
-	// Yields reports whether a run may let go of the edge when nothing moves any more,
-	// because the cluster itself would retry the dependent.
-	Yields bool
-}
-
-// Barrier is an edge to a whole layer, as seen by a dependent: every resource
-// of the layer must have passed its gate.
-type Barrier struct {
-	Layer int // index into Plan.Layers
-	Why   graph.Reason
-}
-
-// LayerKind says where a layer comes from.
-type LayerKind string
-
-// Values of LayerKind.
-const (
-	Prerequisites LayerKind = "prerequisites" // CRDs and Namespaces that nothing else placed
-	Stamped       LayerKind = "layer"         // by a SortOrder's stamps
-	ArgoWave      LayerKind = "argocd"        // a phase and wave of Argo CD
-	HelmGroup     LayerKind = "helm"          // a group of a chart (HIP-0025), or its resources without a group
-	HelmChart     LayerKind = "chart"         // a chart with its subcharts, or only its own resources
-	StackLayer    LayerKind = "stack"         // a stack of applications (RFC-DEPLOY-0001)
-	Application   LayerKind = "application"   // of a stack
-	ChangeGroup   LayerKind = "kapp"          // a change group of kapp
-	AllPlaced     LayerKind = "all"           // all placed resources
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // Set is a layer during planning: resources that others wait for as a whole. In
@@ -48,11 +13,11 @@ const (
 // expresses "all of this after all of that".
 type Set struct {
 	Name, Short string
-	Kind        LayerKind
+	Kind        ordering.LayerKind
 	Within      int // the set around it, or -1
-	Gate        graph.Gate
+	Gate        ordering.Gate
 	Timeout     time.Duration
-	After       []Barrier
+	After       []ordering.Barrier
 	At          ArgoPlace // for sync waves
 	// Implied is set for the layer of unmatched resources of an order that does not say
 	// where it is.
@@ -85,14 +50,14 @@ const (
 type Layers struct {
 	Sets          []Set
 	Members       []Membership
-	Placements    []Placement    // per resource
-	LayerOf       []int          // per resource: the set that placed it, or -1
-	Prerequisites int            // the set of CRDs and Namespaces, or -1
-	SetExternals  map[int][]Need // per set: its resources that are not part of the plan
+	Placements    []Placement             // per resource
+	LayerOf       []int                   // per resource: the set that placed it, or -1
+	Prerequisites int                     // the set of CRDs and Namespaces, or -1
+	SetExternals  map[int][]ordering.Need // per set: its resources that are not part of the plan
 }
 
 func newLayers(resources int) Layers {
-	l := Layers{Placements: make([]Placement, resources), LayerOf: make([]int, resources), Prerequisites: -1, SetExternals: map[int][]Need{}}
+	l := Layers{Placements: make([]Placement, resources), LayerOf: make([]int, resources), Prerequisites: -1, SetExternals: map[int][]ordering.Need{}}
 	for i := range l.LayerOf {
 		l.LayerOf[i] = -1
 	}
@@ -128,13 +93,13 @@ func (l *Layers) IsSetVertex(v int32) bool {
 func (l *Layers) SetEdges() []graph.Edge {
 	var edges []graph.Edge
 	for s, set := range l.Sets {
-		in := graph.Reason{Rule: graph.Rule(set.Kind), Detail: "part of " + set.Name}
-		edges = append(edges, graph.Edge{From: l.Entry(s), To: l.Exit(s), Gate: graph.Applied, Strength: graph.Hard, Why: in})
+		in := ordering.Reason{Rule: ordering.Rule(set.Kind), Detail: "part of " + set.Name}
+		edges = append(edges, graph.Edge{From: l.Entry(s), To: l.Exit(s), Gate: ordering.Applied, Strength: graph.Hard, Why: in})
 		if w := set.Within; w >= 0 {
-			around := graph.Reason{Rule: graph.Rule(set.Kind), Detail: set.Name + " is part of " + l.Sets[w].Name}
+			around := ordering.Reason{Rule: ordering.Rule(set.Kind), Detail: set.Name + " is part of " + l.Sets[w].Name}
 			edges = append(edges,
-				graph.Edge{From: l.Entry(w), To: l.Entry(s), Gate: graph.Applied, Strength: graph.Hard, Why: around},
-				graph.Edge{From: l.Exit(s), To: l.Exit(w), Gate: graph.Applied, Strength: graph.Hard, Why: around})
+				graph.Edge{From: l.Entry(w), To: l.Entry(s), Gate: ordering.Applied, Strength: graph.Hard, Why: around},
+				graph.Edge{From: l.Exit(s), To: l.Exit(w), Gate: ordering.Applied, Strength: graph.Hard, Why: around})
 		}
 		for _, b := range set.After {
 			edges = append(edges, graph.Edge{From: l.Exit(b.Layer), To: l.Entry(s), Weight: 1, Strength: graph.Hard, Why: b.Why})
@@ -142,9 +107,9 @@ func (l *Layers) SetEdges() []graph.Edge {
 	}
 	for _, m := range l.Members {
 		s := l.Sets[m.Set]
-		why := graph.Reason{Rule: graph.Rule(s.Kind), Detail: "is in " + s.Name}
+		why := ordering.Reason{Rule: ordering.Rule(s.Kind), Detail: "is in " + s.Name}
 		if m.In != NoEdge {
-			edges = append(edges, graph.Edge{From: l.Entry(m.Set), To: int32(m.Resource), Gate: graph.Applied, Strength: m.In, Why: why})
+			edges = append(edges, graph.Edge{From: l.Entry(m.Set), To: int32(m.Resource), Gate: ordering.Applied, Strength: m.In, Why: why})
 		}
 		if m.Out != NoEdge {
 			edges = append(edges, graph.Edge{From: int32(m.Resource), To: l.Exit(m.Set), Gate: s.Gate, Strength: m.Out, Why: why})
@@ -159,20 +124,20 @@ func (l *Layers) SetOf(v int32) int { return (int(v) - len(l.Placements)) / 2 }
 // Title returns the set's name for use in a sentence.
 func (s Set) Title() string {
 	switch s.Kind {
-	case Stamped, Application:
+	case ordering.Stamped, ordering.Application:
 		return string(s.Kind) + " " + s.Name
-	case HelmGroup:
+	case ordering.HelmGroup:
 		return "group " + s.Name
 	}
 	return s.Name
 }
 
-func excludedReason(s Set) graph.Reason {
-	return graph.Reason{Rule: graph.RuleExcluded, Detail: s.Title() + " comes first, and the selection excludes this part of it"}
+func excludedReason(s Set) ordering.Reason {
+	return ordering.Reason{Rule: ordering.RuleExcluded, Detail: s.Title() + " comes first, and the selection excludes this part of it"}
 }
 
 // addSetExternal records that a set contains a resource that is not part of the
 // plan.
-func (l *Layers) addSetExternal(set int, id object.ID, why graph.Reason) {
-	l.SetExternals[set] = append(l.SetExternals[set], Need{ID: id, Gate: l.Sets[set].Gate, Why: why, Hard: true})
+func (l *Layers) addSetExternal(set int, id object.ID, why ordering.Reason) {
+	l.SetExternals[set] = append(l.SetExternals[set], ordering.Need{ID: id, Gate: l.Sets[set].Gate, Why: why, Hard: true})
 }

@@ -4,41 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ordapply/ordapply/internal/nearest"
-	"github.com/ordapply/ordapply/internal/plan/graph"
-	"github.com/ordapply/ordapply/internal/plan/references"
-	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
-// Stack is a set of applications that others wait for as a whole
-// (RFC-DEPLOY-0001).
-type Stack struct {
-	Name         string
-	DependsOn    []string      // names of stacks, which must be ready first
-	Timeout      time.Duration // how long all of it may take to become ready; 0 if not set
-	Applications []App
-	// Atomic means that a stack that does not become ready is rolled back as a
-	// whole.
-	Atomic bool
-}
-
-// App is an application: a set of resources of a stack. Frames such as Argo
-// CD's waves and Helm's groups order resources within each application.
-type App struct {
-	Name string
-	// DependsOn names applications of the same stack, those of another one as
-	// "stack/application", and whole stacks. A name that is both is the application.
-	DependsOn []string
-	Timeout   time.Duration // how long all of it may take to become ready; 0 if not set
-	// External are resources of the application that are not in the stream.
-	// Dependents of the application wait for them in the cluster.
-	External []object.ID
-}
-
-// title returns the application's name with its stack.
-func (a App) title(stack Stack) string { return stack.Name + "/" + a.Name }
+// appTitle returns an application's name with its stack.
+func appTitle(stack ordering.Stack, a ordering.App) string { return stack.Name + "/" + a.Name }
 
 // placeByStack adds the sets of stacks and applications and puts resources into
 // them. framed means that frames order the resources within applications. CRDs
@@ -49,10 +21,10 @@ func (d *Declarations) placeByStack(framed bool) {
 	}
 	apps := d.addStacks()
 	members := d.resourcesOfApps()
-	frames := map[OrderSource]bool{}
+	frames := map[ordering.OrderSource]bool{}
 	for _, stack := range d.Options.Stacks {
 		for _, app := range stack.Applications {
-			title := app.title(stack)
+			title := appTitle(stack, app)
 			s := d.scopeOf(title, apps[title], members[title])
 			d.addAppExternals(s, app)
 			if frame := d.placeInApp(s, framed); len(s.resources) > 0 {
@@ -60,7 +32,7 @@ func (d *Declarations) placeByStack(framed bool) {
 			}
 		}
 	}
-	if framed && d.OrderSource == OrderSourceNone && len(frames) == 1 {
+	if framed && d.OrderSource == ordering.OrderSourceNone && len(frames) == 1 {
 		for frame := range frames {
 			d.OrderSource = frame
 		}
@@ -72,11 +44,11 @@ func (d *Declarations) placeByStack(framed bool) {
 func (d *Declarations) addStacks() map[string]int {
 	stacks, apps := namedSets{what: "stack", sets: map[string]int{}}, namedSets{what: "application", sets: map[string]int{}}
 	for _, stack := range d.Options.Stacks {
-		around := d.AddSet(Set{Name: "stack " + stack.Name, Short: stack.Name, Kind: StackLayer, Within: -1, Timeout: stack.Timeout})
+		around := d.AddSet(Set{Name: "stack " + stack.Name, Short: stack.Name, Kind: ordering.StackLayer, Within: -1, Timeout: stack.Timeout})
 		stacks.add(stack.Name, around)
 		for _, app := range stack.Applications {
-			title := app.title(stack)
-			apps.add(title, d.AddSet(Set{Name: title, Short: title, Kind: Application, Within: around, Timeout: app.Timeout}))
+			title := appTitle(stack, app)
+			apps.add(title, d.AddSet(Set{Name: title, Short: title, Kind: ordering.Application, Within: around, Timeout: app.Timeout}))
 		}
 	}
 	for _, stack := range d.Options.Stacks {
@@ -106,8 +78,8 @@ func (n *namedSets) add(name string, set int) {
 
 // appAfter makes the set of an application wait for the application or stack that its
 // dependsOn names.
-func (d *Declarations) appAfter(stacks, apps namedSets, stack Stack, app App, need string) {
-	title, sibling := app.title(stack), stack.Name+"/"+need
+func (d *Declarations) appAfter(stacks, apps namedSets, stack ordering.Stack, app ordering.App, need string) {
+	title, sibling := appTitle(stack, app), stack.Name+"/"+need
 	_, isSibling := apps.sets[sibling]
 	_, isStack := stacks.sets[need]
 	switch {
@@ -137,8 +109,8 @@ func (d *Declarations) afterNamed(from namedSets, name string, to namedSets, nee
 	case on == waits:
 		d.Errs = append(d.Errs, fmt.Errorf("%s %s depends on itself: remove it from dependsOn", from.what, name))
 	default:
-		why := graph.Reason{Rule: graph.Rule(to.what), Detail: "dependsOn of " + from.what + " " + name + " names " + need}
-		d.Sets[waits].After = append(d.Sets[waits].After, Barrier{on, why})
+		why := ordering.Reason{Rule: ordering.Rule(to.what), Detail: "dependsOn of " + from.what + " " + name + " names " + need}
+		d.Sets[waits].After = append(d.Sets[waits].After, ordering.Barrier{Layer: on, Why: why})
 	}
 }
 
@@ -156,8 +128,8 @@ func (d *Declarations) resourcesOfApps() map[string][]int {
 }
 
 // appOf returns the application of a resource, or "".
-func (d *Declarations) appOf(r references.Resource) string {
-	if !d.Options.NoPrerequisites && d.Options.isPrerequisite(r) {
+func (d *Declarations) appOf(r ordering.Resource) string {
+	if !d.Options.NoPrerequisites && isPrerequisite(d.Options, r) {
 		return ""
 	}
 	return d.Options.ApplicationOf(r.Meta)
@@ -178,19 +150,19 @@ func (d *Declarations) outsideStacks() scope {
 
 // placeInApp puts the resources of an application into its set, or into the
 // sets of its frame.
-func (d *Declarations) placeInApp(s scope, framed bool) OrderSource {
+func (d *Declarations) placeInApp(s scope, framed bool) ordering.OrderSource {
 	for _, i := range s.resources {
 		d.Placements[i] = Placed
 		if d.LayerOf[i] < 0 {
 			d.LayerOf[i] = s.parentSet
 		}
 	}
-	frame := OrderSourceNone
+	frame := ordering.OrderSourceNone
 	if framed {
 		frame = d.placeByOrderSource(s)
 	}
 	for _, i := range s.all() { // frames have placed them more precisely, Helm's only those of the plan
-		if frame != OrderSourceArgoCD && (frame != OrderSourceHelm || !d.isPlanned(i)) {
+		if frame != ordering.OrderSourceArgoCD && (frame != ordering.OrderSourceHelm || !d.isPlanned(i)) {
 			d.put(i, s.parentSet)
 		}
 	}
@@ -198,12 +170,12 @@ func (d *Declarations) placeInApp(s scope, framed bool) OrderSource {
 }
 
 // addAppExternals records the external resources of an application.
-func (d *Declarations) addAppExternals(s scope, app App) {
+func (d *Declarations) addAppExternals(s scope, app ordering.App) {
 	for _, id := range app.External {
 		if i, ok := d.ByID[id]; ok {
 			d.Errs = append(d.Errs, fmt.Errorf("application %s: external lists %s, which is in the stream: select it instead, or remove it from the stream", s.application, d.Resources[i].Located()))
 			continue
 		}
-		d.addSetExternal(s.parentSet, id, graph.Reason{Rule: graph.RuleExternal, Detail: "application " + s.application + " lists it as external"})
+		d.addSetExternal(s.parentSet, id, ordering.Reason{Rule: ordering.RuleExternal, Detail: "application " + s.application + " lists it as external"})
 	}
 }

@@ -1,23 +1,27 @@
 package graph
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/ordapply/ordapply/ordering"
+)
 
 // Edge says that vertex To waits for vertex From. Vertices are resources and
 // the entries and exits of sets.
 type Edge struct {
 	From, To int32
-	Gate     Gate     // what To waits for
-	Weight   uint8    // the number of waves between
-	Strength Strength // what happens if it is violated
+	Gate     ordering.Gate // what To waits for
+	Weight   uint8         // the number of waves between
+	Strength Strength      // what happens if it is violated
 	// Rejects means that the API server rejects To while From is not ready.
 	Rejects bool
-	Why     Reason
+	Why     ordering.Reason
 }
 
 // Yields reports whether a run may let go of the edge when nothing moves any more: the
 // cluster itself would retry To, and no author declared that it comes later.
 func (e *Edge) Yields() bool {
-	return e.Gate != Applied && e.Strength < Exists && !e.Rejects
+	return e.Gate != ordering.Applied && e.Strength < Exists && !e.Rejects
 }
 
 // Strength says what happens to "B needs A" if B is applied first. Weaker edges
@@ -37,13 +41,13 @@ const (
 )
 
 // NewEdge returns an edge between two resources.
-func NewEdge(from, to int, gate Gate, s Strength, why Reason) Edge {
+func NewEdge(from, to int, gate ordering.Gate, s Strength, why ordering.Reason) Edge {
 	return Edge{From: int32(from), To: int32(to), Gate: gate, Weight: WavesBetween(gate), Strength: s, Why: why}
 }
 
 // WavesBetween returns the number of waves between two ends of an edge with a gate.
-func WavesBetween(g Gate) uint8 {
-	if g == Ready {
+func WavesBetween(g ordering.Gate) uint8 {
+	if g == ordering.Ready {
 		return 1
 	}
 	return 0

@@ -4,12 +4,13 @@ import (
 	"fmt"
 
 	"github.com/ordapply/ordapply/internal/plan/graph"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // Of two edges that contradict each other the declared one holds.
 func ExampleResolve() {
-	declared := graph.NewEdge(0, 1, graph.Ready, graph.Hard, graph.Reason{Rule: "layer"})
-	inferred := graph.NewEdge(1, 0, graph.Applied, graph.Helps, graph.Reason{Rule: "service"})
+	declared := graph.NewEdge(0, 1, ordering.Ready, graph.Hard, ordering.Reason{Rule: "layer"})
+	inferred := graph.NewEdge(1, 0, ordering.Applied, graph.Helps, ordering.Reason{Rule: "service"})
 	resolved := graph.Resolve(2, []graph.Edge{inferred, declared}, func(int32) bool { return false })
 	for _, c := range resolved.Dropped {
 		fmt.Println("dropped", c.Edge.Why, "because of", c.Path[0].Why)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // A webhook configuration is rarely complete in its manifest: something writes its CA bundle
@@ -37,13 +38,13 @@ func (ix *Index) FillerOf(configuration int) Filler {
 
 func (ix *Index) findFiller(configuration int) Filler {
 	r := ix.Resources[configuration]
-	hooks := slices.DeleteFunc(slices.Clone(ix.Hooks), func(hook Resource) bool { return !runsAfter(hook) || PodSpec(hook.Object) == nil })
+	hooks := slices.DeleteFunc(slices.Clone(ix.Hooks), func(hook ordering.Resource) bool { return !runsAfter(hook) || PodSpec(hook.Object) == nil })
 	switch {
 	case !slices.ContainsFunc(List(r.Object, "webhooks"), lacksCA):
 		return FilledAlready
 	case asksForCA(r.Annotations):
 		return FilledInCluster
-	case slices.ContainsFunc(hooks, func(hook Resource) bool { return namesInPods(hook, r.Name) }):
+	case slices.ContainsFunc(hooks, func(hook ordering.Resource) bool { return namesInPods(hook, r.Name) }):
 		return FilledByHook
 	case len(ix.writersOfCA(configuration)) > 0:
 		return FilledInCluster
@@ -97,7 +98,7 @@ func (ix *Index) aggregations() []graph.Edge {
 }
 
 // runsAfter reports whether a hook runs after the resources of the stream.
-func runsAfter(hook Resource) bool {
+func runsAfter(hook ordering.Resource) bool {
 	return strings.Contains(hook.Annotations["helm.sh/hook"], "post-install") || strings.Contains(hook.Annotations["helm.sh/hook"], "post-upgrade")
 }
 
@@ -112,19 +113,19 @@ func (ix *Index) rejectsPodsOf(configuration, workload int) bool {
 
 // FailsOpen reports whether requests pass while the webhooks of a configuration do not
 // answer: each of them has failurePolicy Ignore.
-func FailsOpen(r Resource) bool {
+func FailsOpen(r ordering.Resource) bool {
 	all := List(r.Object, "webhooks")
 	return isWebhookConfiguration(r.ID) && len(all) > 0 && !slices.ContainsFunc(all, func(w any) bool { return String(w, "failurePolicy") != "Ignore" })
 }
 
 // namesInPods reports whether an argument or variable of a workload's containers has a name as a word.
-func namesInPods(r Resource, name string) bool {
+func namesInPods(r ordering.Resource, name string) bool {
 	return slices.Contains(podWords(r), name)
 }
 
 // podWords returns the names that may stand in the arguments, commands and variables of a
 // workload's containers: "ingress-admission" for --webhook-name=ingress-admission.
-func podWords(r Resource) []string {
+func podWords(r ordering.Resource) []string {
 	var out []string
 	for _, where := range podTexts(r) {
 		out = append(out, wordsOf(where.text)...)
@@ -135,7 +136,7 @@ func podWords(r Resource) []string {
 // podText is an argument or a variable of a container.
 type podText struct{ where, text string }
 
-func podTexts(r Resource) []podText {
+func podTexts(r ordering.Resource) []podText {
 	spec := PodSpec(r.Object)
 	var out []podText
 	for _, list := range []string{"initContainers", "containers"} {
@@ -163,7 +164,7 @@ func wordsOf(text string) []string {
 
 // written adds the edges from webhook configurations, Secrets and ConfigMaps that arguments
 // and variables of a workload's containers name: it reads or writes them through the API.
-func (refs *references) written(r Resource) {
+func (refs *references) written(r ordering.Resource) {
 	if PodSpec(r.Object) == nil {
 		return
 	}
@@ -177,7 +178,7 @@ func (refs *references) written(r Resource) {
 			}
 			for _, kind := range []string{"ConfigMap", "Secret"} {
 				if from, ok := refs.ByID[object.ID{Kind: kind, Namespace: r.Namespace, Name: word}]; ok {
-					refs.edge(from, graph.Applied, graph.Helps, graph.RuleArgument, t.where+" names")
+					refs.edge(from, ordering.Applied, graph.Helps, ordering.RuleArgument, t.where+" names")
 				}
 			}
 		}
@@ -200,9 +201,9 @@ func (ix *Index) ownBundles(workload int) []int {
 
 // configured adds the edge from a webhook configuration that a workload names, unless the
 // configuration would keep the workload's own Pods from being created.
-func (refs *references) configured(r Resource, id object.ID, where string) {
+func (refs *references) configured(r ordering.Resource, id object.ID, where string) {
 	from, ok := refs.ByID[id]
 	if ok && !refs.rejectsPodsOf(from, refs.at) {
-		refs.edge(from, graph.Applied, podStrength(r), graph.RuleArgument, where)
+		refs.edge(from, ordering.Applied, podStrength(r), ordering.RuleArgument, where)
 	}
 }

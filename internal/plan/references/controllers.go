@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ordapply/ordapply/internal/plan/graph"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // ControllersOf returns a function that lists what makes a resource ready, as far as no edge
@@ -33,6 +34,6 @@ func (ix *Index) ControllersOf(edges []graph.Edge) func(resource int) []int {
 
 // IsLoadBalancer reports whether a resource is a Service that is ready only when a
 // controller has given it an address.
-func IsLoadBalancer(r Resource) bool {
+func IsLoadBalancer(r ordering.Resource) bool {
 	return r.GroupKind() == "Service" && String(r.Object, "spec", "type") == "LoadBalancer"
 }

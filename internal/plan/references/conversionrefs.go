@@ -5,12 +5,13 @@ import (
 
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // converted adds edges to a custom resource that is not in its CRD's storage
 // version: from the Service of the conversion webhook and the workloads behind
 // it.
-func (refs *references) converted(r Resource) {
+func (refs *references) converted(r ordering.Resource) {
 	crd, ok := refs.CRDs[GroupKind{r.Group, r.Kind}]
 	if !ok || String(refs.Resources[crd].Object, "spec", "conversion", "strategy") != "Webhook" || r.Version == storedVersion(refs.Resources[crd].Object) {
 		return
@@ -22,9 +23,9 @@ func (refs *references) converted(r Resource) {
 		return
 	}
 	where := "version " + r.Version + " is converted by the webhook of " + refs.Resources[crd].ID.String()
-	refs.edge(service, graph.Applied, graph.Helps, "conversion", where+", which names")
+	refs.edge(service, ordering.Applied, graph.Helps, "conversion", where+", which names")
 	for _, workload := range refs.WorkloadsBehind(service) {
-		if e := refs.edge(workload, graph.Ready, graph.Helps, "conversion", where+", which is served by"); e != nil {
+		if e := refs.edge(workload, ordering.Ready, graph.Helps, "conversion", where+", which is served by"); e != nil {
 			e.Rejects = true
 		}
 	}
@@ -42,10 +43,10 @@ func (refs *references) convertedTrust(crd int, where string) {
 	for _, source := range []struct {
 		annotation string
 		id         object.ID
-		gate       graph.Gate
+		gate       ordering.Gate
 	}{
-		{"cert-manager.io/inject-ca-from", object.ID{Group: "cert-manager.io", Kind: "Certificate"}, graph.Ready},
-		{"cert-manager.io/inject-ca-from-secret", object.ID{Kind: "Secret"}, graph.Applied},
+		{"cert-manager.io/inject-ca-from", object.ID{Group: "cert-manager.io", Kind: "Certificate"}, ordering.Ready},
+		{"cert-manager.io/inject-ca-from-secret", object.ID{Kind: "Secret"}, ordering.Applied},
 	} {
 		source.id.Namespace, source.id.Name, _ = strings.Cut(r.Annotations[source.annotation], "/")
 		if from, ok := refs.ByID[source.id]; ok {

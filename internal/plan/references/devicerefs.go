@@ -3,6 +3,7 @@ package references
 import (
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 const deviceGroup = "resource.k8s.io"
@@ -29,7 +30,7 @@ func (p *podReader) deviceClaim(kind, name, where string) {
 }
 
 // device adds edges from the DeviceClasses that a claim requests.
-func (refs *references) device(r Resource) {
+func (refs *references) device(r ordering.Resource) {
 	for _, class := range deviceClasses(r) {
 		refs.need(class, graph.Helps, "device-class", "requests")
 	}
@@ -38,7 +39,7 @@ func (refs *references) device(r Resource) {
 // deviceClasses returns the DeviceClasses that a ResourceClaim or
 // ResourceClaimTemplate requests, in the fields of resource.k8s.io/v1 and
 // earlier versions.
-func deviceClasses(r Resource) []object.ID {
+func deviceClasses(r ordering.Resource) []object.ID {
 	if r.Group != deviceGroup {
 		return nil
 	}

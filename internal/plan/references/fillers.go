@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // Some resources create Secrets and ConfigMaps that are in no manifest, for
@@ -15,8 +15,8 @@ import (
 // filler is a resource that creates a Secret or ConfigMap.
 type filler struct {
 	at         int
-	gate       graph.Gate
-	rule       graph.Rule
+	gate       ordering.Gate
+	rule       ordering.Rule
 	everywhere bool     // in all namespaces that namespaces matches
 	namespaces selector // empty means all
 	named      []string // namespaces in addition to those that the selector matches
@@ -26,8 +26,8 @@ type filler struct {
 // fillerKind is a kind that creates Secrets or ConfigMaps.
 type fillerKind struct {
 	kind  string // "Kind.group"
-	fills func(r Resource) (secrets, configMaps []string)
-	gate  graph.Gate
+	fills func(r ordering.Resource) (secrets, configMaps []string)
+	gate  ordering.Gate
 	// everywhere is the path of a namespaceSelector, for kinds that create one
 	// in each matching namespace.
 	everywhere []string
@@ -35,28 +35,28 @@ type fillerKind struct {
 
 // fillerKinds is the table in docs/ordering.md.
 func fillerKinds() []fillerKind {
-	name := func(path ...string) func(Resource) ([]string, []string) {
-		return func(r Resource) ([]string, []string) { return firstName(r, path), nil }
+	name := func(path ...string) func(ordering.Resource) ([]string, []string) {
+		return func(r ordering.Resource) ([]string, []string) { return firstName(r, path), nil }
 	}
 	return []fillerKind{
-		{kind: "Certificate.cert-manager.io", fills: only("spec", "secretName"), gate: graph.Ready},
-		{kind: "ExternalSecret.external-secrets.io", fills: externalSecret, gate: graph.Ready},
-		{kind: "ClusterExternalSecret.external-secrets.io", fills: clusterExternalSecret, gate: graph.Ready, everywhere: []string{"spec", "namespaceSelector"}},
-		{kind: "SealedSecret.bitnami.com", fills: name("spec", "template", "metadata", "name"), gate: graph.Ready},
-		{kind: "VaultStaticSecret.secrets.hashicorp.com", fills: only("spec", "destination", "name"), gate: graph.Ready},
-		{kind: "VaultDynamicSecret.secrets.hashicorp.com", fills: only("spec", "destination", "name"), gate: graph.Ready},
-		{kind: "VaultPKISecret.secrets.hashicorp.com", fills: only("spec", "destination", "name"), gate: graph.Ready},
-		{kind: "HCPVaultSecretsApp.secrets.hashicorp.com", fills: only("spec", "destination", "name"), gate: graph.Ready},
-		{kind: "OnePasswordItem.onepassword.com", fills: name(), gate: graph.Ready},
-		{kind: "Bundle.trust.cert-manager.io", fills: bundle, gate: graph.Ready, everywhere: []string{"spec", "target", "namespaceSelector"}},
-		{kind: "ObjectBucketClaim.objectbucket.io", fills: objectBucket, gate: graph.Ready},
-		{kind: "SecretProviderClass." + csiGroup, fills: providedSecrets, gate: graph.Applied},
+		{kind: "Certificate.cert-manager.io", fills: only("spec", "secretName"), gate: ordering.Ready},
+		{kind: "ExternalSecret.external-secrets.io", fills: externalSecret, gate: ordering.Ready},
+		{kind: "ClusterExternalSecret.external-secrets.io", fills: clusterExternalSecret, gate: ordering.Ready, everywhere: []string{"spec", "namespaceSelector"}},
+		{kind: "SealedSecret.bitnami.com", fills: name("spec", "template", "metadata", "name"), gate: ordering.Ready},
+		{kind: "VaultStaticSecret.secrets.hashicorp.com", fills: only("spec", "destination", "name"), gate: ordering.Ready},
+		{kind: "VaultDynamicSecret.secrets.hashicorp.com", fills: only("spec", "destination", "name"), gate: ordering.Ready},
+		{kind: "VaultPKISecret.secrets.hashicorp.com", fills: only("spec", "destination", "name"), gate: ordering.Ready},
+		{kind: "HCPVaultSecretsApp.secrets.hashicorp.com", fills: only("spec", "destination", "name"), gate: ordering.Ready},
+		{kind: "OnePasswordItem.onepassword.com", fills: name(), gate: ordering.Ready},
+		{kind: "Bundle.trust.cert-manager.io", fills: bundle, gate: ordering.Ready, everywhere: []string{"spec", "target", "namespaceSelector"}},
+		{kind: "ObjectBucketClaim.objectbucket.io", fills: objectBucket, gate: ordering.Ready},
+		{kind: "SecretProviderClass." + csiGroup, fills: providedSecrets, gate: ordering.Applied},
 	}
 }
 
 // only returns a function that reads the name at a path.
-func only(path ...string) func(Resource) ([]string, []string) {
-	return func(r Resource) ([]string, []string) {
+func only(path ...string) func(ordering.Resource) ([]string, []string) {
+	return func(r ordering.Resource) ([]string, []string) {
 		if name := String(r.Object, path...); name != "" {
 			return []string{name}, nil
 		}
@@ -65,14 +65,14 @@ func only(path ...string) func(Resource) ([]string, []string) {
 }
 
 // firstName returns the name at a path, or the resource's own name.
-func firstName(r Resource, path []string) []string {
+func firstName(r ordering.Resource, path []string) []string {
 	if name := String(r.Object, path...); name != "" && len(path) > 0 {
 		return []string{name}
 	}
 	return []string{r.Name}
 }
 
-func externalSecret(r Resource) (secrets, configMaps []string) {
+func externalSecret(r ordering.Resource) (secrets, configMaps []string) {
 	names := firstName(r, []string{"spec", "target", "name"})
 	switch {
 	case String(r.Object, "spec", "target", "creationPolicy") == "None":
@@ -83,12 +83,12 @@ func externalSecret(r Resource) (secrets, configMaps []string) {
 	return names, nil
 }
 
-func clusterExternalSecret(r Resource) (secrets, configMaps []string) {
+func clusterExternalSecret(r ordering.Resource) (secrets, configMaps []string) {
 	spec := Field(r.Object, "spec")
 	return []string{cmp.Or(String(spec, "externalSecretSpec", "target", "name"), String(spec, "externalSecretName"), r.Name)}, nil
 }
 
-func bundle(r Resource) (secrets, configMaps []string) {
+func bundle(r ordering.Resource) (secrets, configMaps []string) {
 	if Field(r.Object, "spec", "target", "secret") != nil {
 		secrets = []string{r.Name}
 	}
@@ -98,11 +98,11 @@ func bundle(r Resource) (secrets, configMaps []string) {
 	return secrets, configMaps
 }
 
-func objectBucket(r Resource) (secrets, configMaps []string) {
+func objectBucket(r ordering.Resource) (secrets, configMaps []string) {
 	return []string{r.Name}, []string{r.Name}
 }
 
-func providedSecrets(r Resource) (secrets, configMaps []string) {
+func providedSecrets(r ordering.Resource) (secrets, configMaps []string) {
 	for _, secret := range List(r.Object, "spec", "secretObjects") {
 		if name := String(secret, "secretName"); name != "" {
 			secrets = append(secrets, name)
@@ -112,7 +112,7 @@ func providedSecrets(r Resource) (secrets, configMaps []string) {
 }
 
 // addFiller records the Secrets and ConfigMaps that a resource creates.
-func (ix *Index) addFiller(i int, r Resource) {
+func (ix *Index) addFiller(i int, r ordering.Resource) {
 	if object.IsNative(r.Group) {
 		return
 	}

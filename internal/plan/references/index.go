@@ -5,12 +5,13 @@ import (
 
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // Index finds the resources of a stream by the ways in which manifests refer to
 // them. A resource is identified by its position in the sorted stream.
 type Index struct {
-	Resources      []Resource
+	Resources      []ordering.Resource
 	ByID           map[object.ID]int
 	byPreviousName map[object.ID][]int // by a previous ID
 	kindIndex
@@ -23,8 +24,8 @@ type Index struct {
 	podWebhooks []Webhook           // those that intercept the creation of Pods
 	fillersOfCA map[int]Filler      // cache of FillerOf, by configuration
 	// Hooks are the hooks that run around the plan of these resources.
-	Hooks     []Resource
-	condition Condition
+	Hooks     []ordering.Resource
+	condition ordering.Condition
 }
 
 // kindIndex finds what makes kinds available.
@@ -67,7 +68,7 @@ type groupVersion struct{ group, version string }
 // provider is a resource that makes a kind available in the cluster.
 type provider struct {
 	at   int
-	rule graph.Rule
+	rule ordering.Rule
 }
 
 // references collects the dependencies that the manifests of a stream express.
@@ -90,25 +91,25 @@ type Missing struct {
 	At       int
 	ID       object.ID
 	Strength graph.Strength
-	Why      graph.Reason
+	Why      ordering.Reason
 }
 
 // namespace adds the edge from a resource's Namespace.
-func (refs *references) namespace(r Resource) {
-	refs.need(object.ID{Kind: "Namespace", Name: r.Namespace}, graph.Exists, graph.RuleNamespace, "lives in")
+func (refs *references) namespace(r ordering.Resource) {
+	refs.need(object.ID{Kind: "Namespace", Name: r.Namespace}, graph.Exists, ordering.RuleNamespace, "lives in")
 }
 
 // need adds an edge with gate Applied from the resource with the given ID; none if a
 // manifest names no resource, so that the name is empty. where describes the place in the manifest that names it.
-func (refs *references) need(id object.ID, s graph.Strength, rule graph.Rule, where string) {
+func (refs *references) need(id object.ID, s graph.Strength, rule ordering.Rule, where string) {
 	from, ok := refs.ByID[id]
 	switch {
 	case id.Name == "":
 	case ok:
-		refs.edge(from, graph.Applied, s, rule, where)
+		refs.edge(from, ordering.Applied, s, rule, where)
 	case len(refs.byPreviousName[id]) > 0:
 		for _, from := range refs.byFormerName(id) {
-			refs.edge(from, graph.Applied, s, rule, where)
+			refs.edge(from, ordering.Applied, s, rule, where)
 		}
 	case refs.collectMissing:
 		refs.missing = append(refs.missing, Missing{refs.at, id, s, refs.reason(rule, where, id)})
@@ -129,7 +130,7 @@ func (refs *references) byFormerName(id object.ID) []int {
 // edge adds an edge from a resource of the stream. It merges edges with the
 // same gate and rule. The result is valid until the next call; nil if a resource
 // refers to itself.
-func (refs *references) edge(from int, gate graph.Gate, s graph.Strength, rule graph.Rule, where string) *graph.Edge {
+func (refs *references) edge(from int, gate ordering.Gate, s graph.Strength, rule ordering.Rule, where string) *graph.Edge {
 	if from == refs.at {
 		return nil
 	}
@@ -147,10 +148,10 @@ func (refs *references) edge(from int, gate graph.Gate, s graph.Strength, rule g
 	return &refs.edges[len(refs.edges)-1]
 }
 
-func (refs *references) reason(rule graph.Rule, where string, id object.ID) graph.Reason {
+func (refs *references) reason(rule ordering.Rule, where string, id object.ID) ordering.Reason {
 	r := &refs.Resources[refs.at]
 	if id.Namespace == r.Namespace {
 		id.Namespace = ""
 	}
-	return graph.Reason{Rule: rule, Detail: where + " " + id.String(), Where: r.Source}
+	return ordering.Reason{Rule: rule, Detail: where + " " + id.String(), Where: r.Source}
 }

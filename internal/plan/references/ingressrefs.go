@@ -5,11 +5,12 @@ import (
 
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // ingress adds edges from the IngressClass and the Services that an Ingress
 // names.
-func (refs *references) ingress(r Resource) {
+func (refs *references) ingress(r ordering.Resource) {
 	if r.Kind != "Ingress" || r.Group != "networking.k8s.io" && r.Group != "extensions" {
 		return
 	}

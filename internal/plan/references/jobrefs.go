@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // A Job may create a Secret or ConfigMap that no manifest has, and then it is given the
@@ -16,7 +17,7 @@ import (
 type jobWord struct{ namespace, word string }
 
 // addJob indexes a Job by the words in the commands and arguments of its containers.
-func (ix *Index) addJob(i int, r Resource) {
+func (ix *Index) addJob(i int, r ordering.Resource) {
 	if r.GroupKind() != "Job.batch" {
 		return
 	}

@@ -7,15 +7,11 @@ import (
 
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
-// ProvidesAnnotation lists the kinds that a resource makes available in the
-// cluster once it is ready, as comma-separated group/Kind. Resources of these
-// kinds wait for it, as they do for a CRD.
-const ProvidesAnnotation = "ordapply.dev/provides"
-
 // addProviders records the kinds that a resource makes available.
-func (ix *Index) addProviders(i int, r Resource) {
+func (ix *Index) addProviders(i int, r ordering.Resource) {
 	switch {
 	case r.ID.IsCRD():
 		kind := DefinedKind(r.Object)
@@ -34,7 +30,7 @@ func (ix *Index) addProviders(i int, r Resource) {
 			ix.providers[kind] = append(ix.providers[kind], provider{i, rule})
 		}
 	}
-	for _, kind := range SplitList(r.Annotations[ProvidesAnnotation]) {
+	for _, kind := range SplitList(r.Annotations[ordering.ProvidesAnnotation]) {
 		if group, name, ok := strings.Cut(kind, "/"); ok {
 			ix.providers[GroupKind{group, name}] = append(ix.providers[GroupKind{group, name}], provider{i, "provides"})
 		}
@@ -43,7 +39,7 @@ func (ix *Index) addProviders(i int, r Resource) {
 
 // definedKinds returns the kinds for which a controller makes a CRD once it has read a
 // resource.
-func definedKinds(r Resource) (graph.Rule, []GroupKind) {
+func definedKinds(r ordering.Resource) (ordering.Rule, []GroupKind) {
 	switch r.GroupKind() {
 	case "ConstraintTemplate.templates.gatekeeper.sh":
 		return "constraint-template", []GroupKind{{"constraints.gatekeeper.sh", String(r.Object, "spec", "crd", "spec", "names", "kind")}}
@@ -58,9 +54,9 @@ func definedKinds(r Resource) (graph.Rule, []GroupKind) {
 }
 
 // CheckProvidesOf returns the error in a resource's ProvidesAnnotation, or nil.
-func CheckProvidesOf(r Resource) error {
-	if err := CheckProvides(r.Annotations[ProvidesAnnotation]); err != nil {
-		return fmt.Errorf("%s: annotation %s: %w", r.ID, ProvidesAnnotation, err)
+func CheckProvidesOf(r ordering.Resource) error {
+	if err := CheckProvides(r.Annotations[ordering.ProvidesAnnotation]); err != nil {
+		return fmt.Errorf("%s: annotation %s: %w", r.ID, ordering.ProvidesAnnotation, err)
 	}
 	return nil
 }
@@ -76,17 +72,17 @@ func CheckProvides(value string) error {
 }
 
 // kind adds edges from the resources that make the resource's kind available.
-func (refs *references) kind(r Resource) {
+func (refs *references) kind(r ordering.Resource) {
 	for _, m := range refs.providers[GroupKind{r.Group, r.Kind}] {
-		refs.edge(m.at, graph.Ready, graph.Exists, m.rule, "its kind is provided by")
+		refs.edge(m.at, ordering.Ready, graph.Exists, m.rule, "its kind is provided by")
 	}
 	for _, server := range refs.apiServices[groupVersion{r.Group, r.Version}] {
-		refs.edge(server, graph.Ready, graph.Exists, "apiservice", "its kind is served by")
+		refs.edge(server, ordering.Ready, graph.Exists, "apiservice", "its kind is served by")
 	}
 }
 
 // ProvidersOf returns the resources that make a resource's kind available.
-func (ix *Index) ProvidersOf(r Resource) []object.ID {
+func (ix *Index) ProvidersOf(r ordering.Resource) []object.ID {
 	var ids []object.ID
 	for _, m := range ix.providers[GroupKind{r.Group, r.Kind}] {
 		ids = append(ids, ix.Resources[m.at].ID)

@@ -3,6 +3,8 @@ package references
 import (
 	"maps"
 	"slices"
+
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // selector is a metav1.LabelSelector read from a manifest.
@@ -66,7 +68,7 @@ func (e labelExpression) matches(labels map[string]string) bool {
 }
 
 // addWorkload indexes a workload by its Pod labels.
-func (ix *Index) addWorkload(i int, r Resource) {
+func (ix *Index) addWorkload(i int, r ordering.Resource) {
 	if PodSpec(r.Object) == nil {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // A webhook that mutates or validates Pods must be ready before the workloads
@@ -56,9 +57,9 @@ func (refs *references) interceptedPod(pod createdPod, hooks []Webhook) {
 		switch {
 		case !hook.intercepts(refs.Index, pod):
 		case hook.failsClosed && podStrength(refs.Resources[refs.at]) == graph.Required:
-			refs.edge(hook.At, graph.Ready, graph.Intended, "pod-webhook", "its Pods are intercepted by")
+			refs.edge(hook.At, ordering.Ready, graph.Intended, "pod-webhook", "its Pods are intercepted by")
 		case hook.failsClosed, pod.namespace != hook.backend.Namespace && refs.FillerOf(hook.At) != FilledByNothing:
-			refs.edge(hook.At, graph.Ready, graph.Helps, "pod-webhook", "its Pods are intercepted by")
+			refs.edge(hook.At, ordering.Ready, graph.Helps, "pod-webhook", "its Pods are intercepted by")
 		}
 	}
 }
@@ -67,7 +68,7 @@ func (refs *references) interceptedPod(pod createdPod, hooks []Webhook) {
 // webhooks would reject until they answer, and without which they may never do so.
 func (refs *references) createdBefore(workload int, pod createdPod, hooks []Webhook) {
 	if slices.ContainsFunc(hooks, func(hook Webhook) bool { return hook.failsClosed && hook.intercepts(refs.Index, pod) }) {
-		refs.edge(workload, graph.Started, graph.Required, "pod-webhook", "would intercept, before it answers, the Pods of")
+		refs.edge(workload, ordering.Started, graph.Required, "pod-webhook", "would intercept, before it answers, the Pods of")
 	}
 }
 
@@ -83,7 +84,7 @@ type createdPod struct {
 // podOf returns a Pod that a workload creates. ok is false for other resources,
 // and for workloads with a system- priority class, which must start before any
 // webhook.
-func podOf(r Resource) (createdPod, bool) {
+func podOf(r ordering.Resource) (createdPod, bool) {
 	holder, spec := podTemplate(r.Object)
 	if spec == nil || strings.HasPrefix(String(spec, "priorityClassName"), "system-") {
 		return createdPod{}, false
@@ -114,7 +115,7 @@ type podCreator struct {
 	labels []string
 }
 
-func creatorOf(r Resource) podCreator {
+func creatorOf(r ordering.Resource) podCreator {
 	const user = "system:serviceaccount:kube-system:"
 	job := []string{"batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name", "controller-uid", "job-name"}
 	switch r.GroupKind() {
@@ -268,7 +269,7 @@ func (p permission) writes(group, plural string) bool {
 
 // permissions returns the permissions of a workload's ServiceAccount that roles
 // of the stream grant.
-func (f *webhookDependencies) permissions(i int, r Resource) []permission {
+func (f *webhookDependencies) permissions(i int, r ordering.Resource) []permission {
 	known, ok := f.rules[i]
 	if spec := PodSpec(r.Object); !ok && spec != nil {
 		for _, binding := range f.bindingsOf(serviceAccount(r.Namespace, spec)) {
@@ -280,7 +281,7 @@ func (f *webhookDependencies) permissions(i int, r Resource) []permission {
 }
 
 // granted returns the rules of the role that a binding grants.
-func (f *webhookDependencies) granted(binding Resource) []permission {
+func (f *webhookDependencies) granted(binding ordering.Resource) []permission {
 	id := roleOf(binding)
 	role, ok := f.ByID[id]
 	switch {

@@ -3,6 +3,7 @@ package references
 import (
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // podReader reads what a workload's Pods need to start.
@@ -16,7 +17,7 @@ type podReader struct {
 // pod adds edges from everything that Pods need to start: ServiceAccount,
 // ConfigMaps, Secrets, claims and classes; and from the bindings of the
 // ServiceAccount.
-func (refs *references) pod(r Resource) {
+func (refs *references) pod(r ordering.Resource) {
 	spec := PodSpec(r.Object)
 	if spec == nil {
 		return
@@ -42,7 +43,7 @@ func (refs *references) pod(r Resource) {
 		p.resourceClaim(claim)
 	}
 	for _, binding := range refs.bindingsOf(serviceAccount(r.Namespace, spec)) {
-		refs.edge(binding, graph.Applied, graph.Helps, "rbac", "its ServiceAccount is bound by")
+		refs.edge(binding, ordering.Applied, graph.Helps, "rbac", "its ServiceAccount is bound by")
 	}
 }
 
@@ -58,7 +59,7 @@ func (p *podReader) named(kind, name, where string, needed bool) {
 	id := object.ID{Kind: kind, Namespace: p.namespace, Name: name}
 	p.need(id, s, "pod-template", where+" names")
 	for _, job := range p.makersOf(id) {
-		p.edge(job, graph.Applied, graph.Helps, "filled", where+" names "+kind+" "+name+", which may be created by")
+		p.edge(job, ordering.Applied, graph.Helps, "filled", where+" names "+kind+" "+name+", which may be created by")
 	}
 	for _, f := range p.fillersOf(id) {
 		p.edge(f.at, f.gate, s, f.rule, where+" names "+kind+" "+name+", which is filled by")
@@ -67,7 +68,7 @@ func (p *podReader) named(kind, name, where string, needed bool) {
 
 // claimedVolumes returns the names of a StatefulSet's claim templates. Its controller
 // replaces volumes of these names.
-func claimedVolumes(r Resource) map[string]bool {
+func claimedVolumes(r ordering.Resource) map[string]bool {
 	out := map[string]bool{}
 	if r.Group == "apps" && r.Kind == "StatefulSet" {
 		for _, template := range List(r.Object, "spec", "volumeClaimTemplates") {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // RBACGroup is the API group of roles and bindings.
@@ -18,7 +19,7 @@ func IsBinding(id object.ID) bool {
 
 // binding adds edges from the role and the ServiceAccounts that a binding
 // names.
-func (refs *references) binding(r Resource) {
+func (refs *references) binding(r ordering.Resource) {
 	if !IsBinding(r.ID) {
 		return
 	}
@@ -29,7 +30,7 @@ func (refs *references) binding(r Resource) {
 }
 
 // roleOf returns the role of a binding.
-func roleOf(binding Resource) object.ID {
+func roleOf(binding ordering.Resource) object.ID {
 	role := object.ID{Group: RBACGroup, Kind: String(binding.Object, "roleRef", "kind"), Name: String(binding.Object, "roleRef", "name")}
 	if role.Kind == "Role" {
 		role.Namespace = binding.Namespace
@@ -39,7 +40,7 @@ func roleOf(binding Resource) object.ID {
 
 // addBinding indexes a binding by its subjects, and ClusterRoles that may be
 // aggregated.
-func (ix *Index) addBinding(i int, r Resource) {
+func (ix *Index) addBinding(i int, r ordering.Resource) {
 	for _, account := range boundAccounts(r) {
 		ix.bindings[account] = append(ix.bindings[account], i)
 	}
@@ -66,7 +67,7 @@ func isClusterRole(id object.ID) bool { return id.Group == RBACGroup && id.Kind 
 
 // aggregates adds edges from the ClusterRoles that a ClusterRole aggregates;
 // without them it grants nothing.
-func (refs *references) aggregates(r Resource) {
+func (refs *references) aggregates(r ordering.Resource) {
 	if !isClusterRole(r.ID) {
 		return
 	}
@@ -74,14 +75,14 @@ func (refs *references) aggregates(r Resource) {
 		s := readSelector(v)
 		for _, role := range refs.aggregatableRoles {
 			if s.matches(refs.Resources[role].Labels) {
-				refs.edge(role, graph.Applied, graph.Helps, "rbac", "aggregates")
+				refs.edge(role, ordering.Applied, graph.Helps, "rbac", "aggregates")
 			}
 		}
 	}
 }
 
 // boundAccounts returns the ServiceAccounts of a binding; none for other kinds.
-func boundAccounts(r Resource) []object.ID {
+func boundAccounts(r ordering.Resource) []object.ID {
 	if !IsBinding(r.ID) {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // podSelecting is a resource that selects Pods of its namespace and is applied
@@ -15,13 +16,13 @@ type podSelecting struct {
 	at       int
 	selector selector
 	strength graph.Strength
-	rule     graph.Rule
+	rule     ordering.Rule
 	where    string
 }
 
 // addPodSelecting indexes resources that select Pods.
-func (ix *Index) addPodSelecting(i int, r Resource) {
-	p := podSelecting{at: i, strength: graph.Intended, rule: graph.RulePolicy, where: "its Pods are limited by"}
+func (ix *Index) addPodSelecting(i int, r ordering.Resource) {
+	p := podSelecting{at: i, strength: graph.Intended, rule: ordering.RulePolicy, where: "its Pods are limited by"}
 	switch r.GroupKind() {
 	case "Service":
 		p = podSelecting{at: i, strength: graph.Helps, rule: "service", where: "its Pods are selected by"}
@@ -43,7 +44,7 @@ func (ix *Index) addPodSelecting(i int, r Resource) {
 
 // selectedBy adds edges from the resources that select a workload's Pods, and
 // from the governing Service of a StatefulSet.
-func (refs *references) selectedBy(r Resource) {
+func (refs *references) selectedBy(r ordering.Resource) {
 	if r.Group == "apps" && r.Kind == "StatefulSet" {
 		refs.need(object.ID{Kind: "Service", Namespace: r.Namespace, Name: String(r.Object, "spec", "serviceName")}, graph.Helps, "service", "serviceName names")
 	}
@@ -54,7 +55,7 @@ func (refs *references) selectedBy(r Resource) {
 	look := func(pair string) {
 		for _, p := range refs.selecting[podLabel{r.Namespace, pair}] {
 			if p.selector.matches(labels) {
-				refs.edge(p.at, graph.Applied, p.strength, p.rule, p.where)
+				refs.edge(p.at, ordering.Applied, p.strength, p.rule, p.where)
 			}
 		}
 	}

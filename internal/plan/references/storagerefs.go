@@ -6,6 +6,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 const storageGroup = "storage.k8s.io"
@@ -15,7 +16,7 @@ func IsClaim(id object.ID) bool { return id.Group == "" && id.Kind == "Persisten
 
 // claim adds edges from the StorageClass and the PersistentVolumes of claims,
 // without which no volume is provisioned or bound.
-func (refs *references) claim(r Resource) {
+func (refs *references) claim(r ordering.Resource) {
 	switch {
 	case IsClaim(r.ID):
 		refs.storageClass(r.Object, graph.Required, "")
@@ -48,13 +49,13 @@ func (refs *references) storageClass(claim any, s graph.Strength, where string) 
 		refs.need(object.ID{Group: storageGroup, Kind: "StorageClass", Name: name}, s, "storage-class", where+"storageClassName names")
 	case !named:
 		for _, class := range refs.defaultClasses {
-			refs.edge(class, graph.Applied, graph.Helps, "storage-class", where+"names no class, and the default is")
+			refs.edge(class, ordering.Applied, graph.Helps, "storage-class", where+"names no class, and the default is")
 		}
 	}
 }
 
 // addVolume indexes a PersistentVolume by its claimRef, or by its class.
-func (ix *Index) addVolume(i int, r Resource) {
+func (ix *Index) addVolume(i int, r ordering.Resource) {
 	if r.Group != "" || r.Kind != "PersistentVolume" {
 		return
 	}
@@ -88,7 +89,7 @@ func (refs *references) boundVolume(claim any, kept []int, s graph.Strength, whe
 		return
 	}
 	for _, volume := range kept {
-		refs.edge(volume, graph.Applied, s, "volume", where+"is bound to")
+		refs.edge(volume, ordering.Applied, s, "volume", where+"is bound to")
 	}
 }
 
@@ -105,18 +106,18 @@ func (refs *references) pooledVolumes(claim any, kept []int, where string) {
 	}
 	pool := refs.pools[class]
 	for _, volume := range pool[:min(len(pool), maxPooledVolumes)] {
-		refs.edge(volume, graph.Applied, graph.Helps, "volume", where+"may be bound to")
+		refs.edge(volume, ordering.Applied, graph.Helps, "volume", where+"may be bound to")
 	}
 }
 
-func isDefaultClass(r Resource) bool {
+func isDefaultClass(r ordering.Resource) bool {
 	return r.Group == storageGroup && r.Kind == "StorageClass" &&
 		r.Annotations["storageclass.kubernetes.io/is-default-class"] == "true"
 }
 
 // BindsOnUse reports whether a claim may stay unbound until a Pod uses it. It
 // is false only if a StorageClass of the stream binds immediately.
-func (ix *Index) BindsOnUse(r Resource) bool {
+func (ix *Index) BindsOnUse(r ordering.Resource) bool {
 	class, ok := ix.ByID[object.ID{Group: storageGroup, Kind: "StorageClass", Name: String(r.Object, "spec", "storageClassName")}]
 	if !ok {
 		return true

@@ -3,11 +3,12 @@ package references
 import (
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // NewIndex returns the index of a stream. condition evaluates the matchConditions of
 // webhooks; if it is nil, all hold.
-func NewIndex(resources []Resource, condition Condition) *Index {
+func NewIndex(resources []ordering.Resource, condition ordering.Condition) *Index {
 	ix := &Index{
 		Resources: resources, condition: condition,
 		ByID: make(map[object.ID]int, len(resources)), byPreviousName: map[object.ID][]int{},

@@ -3,10 +3,11 @@ package references
 import (
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // autoscaler adds the edge from the scale target of a HorizontalPodAutoscaler.
-func (refs *references) autoscaler(r Resource) {
+func (refs *references) autoscaler(r ordering.Resource) {
 	if r.Group != "autoscaling" || r.Kind != "HorizontalPodAutoscaler" {
 		return
 	}
@@ -20,11 +21,11 @@ func (refs *references) autoscaler(r Resource) {
 
 // disruptionBudget adds edges from the workloads that a PodDisruptionBudget
 // selects.
-func (refs *references) disruptionBudget(r Resource) {
+func (refs *references) disruptionBudget(r ordering.Resource) {
 	if r.Group != "policy" || r.Kind != "PodDisruptionBudget" || Field(r.Object, "spec", "selector") == nil {
 		return
 	}
 	for _, workload := range refs.selected(r.Namespace, readSelector(Field(r.Object, "spec", "selector"))) {
-		refs.edge(workload, graph.Applied, graph.Helps, "target", "selects Pods of")
+		refs.edge(workload, ordering.Applied, graph.Helps, "target", "selects Pods of")
 	}
 }

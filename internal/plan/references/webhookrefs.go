@@ -6,6 +6,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 func isWebhookConfiguration(id object.ID) bool {
@@ -16,7 +17,7 @@ func isWebhookConfiguration(id object.ID) bool {
 // service adds edges from the Service and workloads behind a webhook configuration or an
 // APIService. It waits only until their Pods exist: many backends become ready only once the
 // configuration exists, because they write its CA bundle themselves.
-func (refs *references) service(r Resource) {
+func (refs *references) service(r ordering.Resource) {
 	switch {
 	case isWebhookConfiguration(r.ID):
 		for _, webhook := range List(r.Object, "webhooks") {
@@ -45,7 +46,7 @@ func (refs *references) backend(id object.ID, where string) {
 		if refs.rejectsPodsOf(refs.at, workload) {
 			s = graph.Required // else none of its Pods could be created any more
 		}
-		refs.edge(workload, graph.Started, s, "backend", where+" is served by")
+		refs.edge(workload, ordering.Started, s, "backend", where+" is served by")
 	}
 }
 
@@ -54,7 +55,7 @@ func (refs *references) backend(id object.ID, where string) {
 // that would reject them until it answers, as in the orders of Helm and kustomize; so does
 // every resource where a hook makes the webhook answer, for it runs after them. Pods are the
 // business of PodWebhookEdges, and the API server never sends webhook configurations.
-func (refs *references) intercepted(r Resource) {
+func (refs *references) intercepted(r ordering.Resource) {
 	if isWebhookConfiguration(r.ID) || r.GroupKind() == "Pod" {
 		return
 	}
@@ -68,7 +69,7 @@ func (refs *references) intercepted(r Resource) {
 		case !custom:
 			refs.goesBefore(hook.At, graph.DefaultPlace)
 		case hook.failsClosed || filler != FilledByNothing:
-			if e := refs.edge(hook.At, graph.Ready, graph.Helps, "webhook", "is intercepted by"); e != nil {
+			if e := refs.edge(hook.At, ordering.Ready, graph.Helps, "webhook", "is intercepted by"); e != nil {
 				e.Rejects = e.Rejects || hook.failsClosed
 			}
 		}
@@ -82,8 +83,8 @@ func (refs *references) goesBefore(configuration int, s graph.Strength) {
 			return // another of its webhooks intercepts the resource, too
 		}
 	}
-	why := graph.Reason{Rule: "webhook", Detail: "would intercept, before it answers, " + refs.Resources[refs.at].ID.String(), Where: refs.Resources[configuration].Source}
-	refs.edges = append(refs.edges, graph.NewEdge(refs.at, configuration, graph.Applied, s, why))
+	why := ordering.Reason{Rule: "webhook", Detail: "would intercept, before it answers, " + refs.Resources[refs.at].ID.String(), Where: refs.Resources[configuration].Source}
+	refs.edges = append(refs.edges, graph.NewEdge(refs.at, configuration, ordering.Applied, s, why))
 }
 
 // Webhook is a webhook of a configuration in the stream.
@@ -103,7 +104,7 @@ type webhookRule struct {
 }
 
 // addWebhooks indexes the webhooks of a configuration.
-func (ix *Index) addWebhooks(i int, r Resource) {
+func (ix *Index) addWebhooks(i int, r ordering.Resource) {
 	if isWebhookConfiguration(r.ID) {
 		for _, w := range List(r.Object, "webhooks") {
 			hook := readWebhook(i, w)
@@ -139,12 +140,12 @@ func names(list []string, values ...string) bool {
 }
 
 // Matches reports whether a webhook intercepts the creation or update of a resource.
-func (w Webhook) Matches(ix *Index, r Resource) bool {
+func (w Webhook) Matches(ix *Index, r ordering.Resource) bool {
 	return slices.ContainsFunc(w.rules, func(rule webhookRule) bool { return rule.matches(ix, r, w.matchesExactly) }) &&
 		w.labels.matches(r.Labels) && w.watches(ix, r.Namespace)
 }
 
-func (rule webhookRule) matches(ix *Index, r Resource, exact bool) bool {
+func (rule webhookRule) matches(ix *Index, r ordering.Resource, exact bool) bool {
 	return names(rule.groups, r.Group) &&
 		(!exact || names(rule.versions, r.Version)) &&
 		names(rule.resources, ix.plural(r.ID), "*/*") &&

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // PodSpec returns the Pod spec of a resource: its own, or that of its template;
@@ -45,7 +46,7 @@ func accountName(spec map[string]any, fallback string) string {
 
 // podStrength returns required if a workload becomes ready only when its Pods
 // run, else helps.
-func podStrength(r Resource) graph.Strength {
+func podStrength(r ordering.Resource) graph.Strength {
 	switch {
 	case r.Kind == "Pod" && r.Group == "":
 	case r.Group == "batch" && r.Kind == "Job":
@@ -63,7 +64,7 @@ func podStrength(r Resource) graph.Strength {
 }
 
 // podLabels returns the labels of a workload's Pods.
-func podLabels(r Resource) map[string]string {
+func podLabels(r ordering.Resource) map[string]string {
 	holder, _ := podTemplate(r.Object)
 	return stringMap(Field(holder, "metadata", "labels"))
 }

@@ -1,5 +1,5 @@
 // Package stamp writes a SortOrder's decision about a resource as annotations, and reads
-// it back: the whole contract between package fn and package ordering.
+// it back: the whole contract between package fn and package ordering/planner.
 //
 //	annotations := stamp.Stamp{Order: "shop", Layer: "data", Wave: 1}.Annotations()
 //	s, stamped, err := stamp.Read(annotations) // s.LayerName() is "shop/data"

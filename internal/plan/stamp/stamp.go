@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/internal/plan/references"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // The annotations that pass the decisions of a SortOrder from the build to the applier.
@@ -57,7 +57,7 @@ type Stamp struct {
 	Order, Layer string        // the name of the order, and of its layer
 	Wave         int           // the layer's rank in its order, from 0; not written if Unmatched
 	Needs        []string      // "order/layer" each; nil means all layers of lower waves
-	Gate         graph.Gate    // what later layers wait for
+	Gate         ordering.Gate // what later layers wait for
 	Timeout      time.Duration // 0 means the run's wave timeout
 	Unmatched    bool          // no selector matched the resource
 	Listed       bool          // Unmatched, and the order says where such resources go
@@ -82,7 +82,7 @@ func (s Stamp) Annotations() map[string]string {
 	if s.Needs != nil {
 		out[LayerNeedsAnnotation] = strings.Join(s.Needs, ",")
 	}
-	if s.Gate == graph.Applied {
+	if s.Gate == ordering.Applied {
 		out[GateAnnotation] = s.Gate.String()
 	}
 	if s.Timeout > 0 {
@@ -115,7 +115,7 @@ func Read(annotations map[string]string) (s Stamp, ok bool, err error) {
 		s.Needs = append([]string{}, references.SplitList(needs)...)
 	}
 	if gate, has := annotations[GateAnnotation]; has {
-		if s.Gate, err = graph.ParseGate(gate); err != nil {
+		if s.Gate, err = ordering.ParseGate(gate); err != nil {
 			return s, false, fmt.Errorf("annotation %s: %w", GateAnnotation, err)
 		}
 	}

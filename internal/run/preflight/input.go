@@ -19,6 +19,7 @@ import (
 	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 )
 
 // Input is one manifest and its source.
@@ -80,10 +81,10 @@ type Stream struct {
 
 // Plan plans the stream; it sets Excluded and, with a cluster, Serves of the
 // options. Dependencies that are excluded from the stream are waited for in the
-// cluster. The error is that of ordering.Build.
+// cluster. The error is that of planner.Build.
 func (s *Stream) Plan(options ordering.Options) (*ordering.Plan, error) {
 	within := s.Within(options.OrderSource)
-	plan, err := ordering.Build(slices.Concat(s.Resources, within), s.options(options))
+	plan, err := planner.Build(slices.Concat(s.Resources, within), s.options(options))
 	if err != nil {
 		return nil, err
 	}

@@ -19,9 +19,9 @@ func (r Reader) RejectedByCRDs(plan *ordering.Plan, reads []LiveObject) func(i i
 	if !slices.Contains(changes, true) {
 		return func(int) error { return nil }
 	}
-	var resources []references.Resource
+	var resources []ordering.Resource
 	for _, m := range r.Manifests {
-		resources = append(resources, references.Resource{Meta: kube.Meta(m), Object: m.Object})
+		resources = append(resources, ordering.Resource{Meta: kube.Meta(m), Object: m.Object})
 	}
 	index := references.NewIndex(resources, nil)
 	rejected, undeclared := check.Rejected(index), check.Undeclared(index)

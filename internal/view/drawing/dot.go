@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/internal/plan/graph"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // WriteDOT writes the drawing in Graphviz's DOT language. Waves go from left to
@@ -50,7 +50,7 @@ func (a Arrow) styleDOT() string {
 	if a.Hard {
 		style += `color=black, `
 	}
-	if a.Gate == graph.Applied {
+	if a.Gate == ordering.Applied {
 		style += `style=dashed, `
 	}
 	return style

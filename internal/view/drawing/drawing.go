@@ -56,18 +56,18 @@ func (b Box) Lines() []string {
 
 // Arrow points from a box to its dependent.
 type Arrow struct {
-	From, To int        // indices into Drawing.Boxes; To waits for From
-	Gate     graph.Gate // what it waits for
-	Hard     bool       // the author declared it
-	Why      string     // one of the reasons
+	From, To int           // indices into Drawing.Boxes; To waits for From
+	Gate     ordering.Gate // what it waits for
+	Hard     bool          // the author declared it
+	Why      string        // one of the reasons
 }
 
 // link is an edge of the plan between two steps.
 type link struct {
 	from, to int
-	gate     graph.Gate
+	gate     ordering.Gate
 	hard     bool
-	why      graph.Reason
+	why      ordering.Reason
 }
 
 // drawnLinks returns the edges to draw, one for each pair of steps, grouped by
@@ -79,7 +79,7 @@ func drawnLinks(p *ordering.Plan) [][]link {
 		best := map[int]link{}
 		for _, n := range s.Needs {
 			from := index[n.ID]
-			if n.Why.Rule == graph.RuleNamespace && p.Steps[from].Wave < s.Wave {
+			if n.Why.Rule == ordering.RuleNamespace && p.Steps[from].Wave < s.Wave {
 				continue
 			}
 			l := link{from, i, n.Gate, n.Hard, n.Why}

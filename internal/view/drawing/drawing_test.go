@@ -14,6 +14,7 @@ import (
 	"github.com/ordapply/ordapply/internal/view/drawing"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 	"github.com/ordapply/ordapply/test/plancase"
 	"github.com/ordapply/ordapply/test/seeds"
 )
@@ -29,7 +30,7 @@ func TestDraw(t *testing.T) {
 			archive, err := txtar.ParseFile(path)
 			require.NoError(t, err)
 			resources, options := plancase.Input(t, archive)
-			plan, err := ordering.Build(resources, options)
+			plan, err := planner.Build(resources, options)
 			require.NoError(t, err)
 			var out bytes.Buffer
 			require.NoError(t, drawing.Draw(plan).WriteMermaid(&out))
@@ -48,7 +49,7 @@ func TestDraw(t *testing.T) {
 func TestDrawAnyPlan(t *testing.T) {
 	for seed := range seeds.UpTo(2000) {
 		w := plancase.NewWorld(seed)
-		plan, err := ordering.Build(w.Resources, w.Options)
+		plan, err := planner.Build(w.Resources, w.Options)
 		if err != nil {
 			continue
 		}
@@ -77,7 +78,7 @@ func TestDrawMany(t *testing.T) {
 	}
 	docs = append(docs, "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}")
 	resources := plancase.Parse(t, []byte(strings.Join(docs, "\n---\n")))
-	plan, err := ordering.Build(resources, ordering.Options{})
+	plan, err := planner.Build(resources, ordering.Options{})
 	require.NoError(t, err)
 	d := drawing.Draw(plan)
 	requireForwardArrows(t, d, "many")
@@ -122,7 +123,7 @@ func TestBoxLines(t *testing.T) {
 // A coarse drawing has arrows from each layer to those after it.
 func TestDrawManyInLayers(t *testing.T) {
 	resources := plancase.ManyApplications(1000)
-	plan, err := ordering.Build(resources, ordering.Options{})
+	plan, err := planner.Build(resources, ordering.Options{})
 	require.NoError(t, err)
 	d := drawing.Draw(plan)
 	requireForwardArrows(t, d, "layers")

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -88,7 +87,7 @@ func describeGate(p *ordering.Plan, s ordering.Step) string {
 	switch {
 	case s.AfterHooks:
 		until = "it is applied: it is ready after the hooks that set its caBundle, for which the run waits"
-	case s.Gate == graph.Applied:
+	case s.Gate == ordering.Applied:
 		until = "it is applied"
 	}
 	var who []string
@@ -127,7 +126,7 @@ func explainNeeds(p *ordering.Plan, b *strings.Builder, s ordering.Step, index m
 
 // located returns the reason, with its source unless that is the step's own
 // manifest.
-func locatedFor(s ordering.Step, why graph.Reason) string {
+func locatedFor(s ordering.Step, why ordering.Reason) string {
 	if why.Where == s.Source {
 		return why.String()
 	}

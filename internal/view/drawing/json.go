@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -72,9 +71,9 @@ type jsonBarrier struct {
 }
 
 type jsonReason struct {
-	Rule   graph.Rule `json:"rule"`
-	Detail string     `json:"detail,omitempty"`
-	Where  string     `json:"where,omitempty"`
+	Rule   ordering.Rule `json:"rule"`
+	Detail string        `json:"detail,omitempty"`
+	Where  string        `json:"where,omitempty"`
 }
 
 type jsonHook struct {

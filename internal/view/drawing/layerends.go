@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -63,7 +62,7 @@ func (d *Drawing) layerEnds(p *ordering.Plan, boxOf []int) {
 // layerEnd holds the steps before and after the end of a layer, as indices.
 type layerEnd struct {
 	members, waiting []int
-	why              graph.Reason
+	why              ordering.Reason
 }
 
 // ends returns, for each layer that steps wait for, its members and the steps

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/internal/plan/graph"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // WriteMermaid writes the drawing as a Mermaid flowchart. Arrows of declared
@@ -31,7 +31,7 @@ func (d *Drawing) WriteMermaid(w io.Writer) error {
 	for _, a := range d.Arrows {
 		arrow := "-->"
 		switch {
-		case a.Gate == graph.Applied:
+		case a.Gate == ordering.Applied:
 			arrow = "-.->"
 		case a.Hard:
 			arrow = "==>"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 )
 
 // measureHere plans the manifests of a file in this process and prints the cost
@@ -29,7 +30,7 @@ func measureHere(file string) error {
 		resources[i] = ordering.Resource{Object: m, Meta: apply.Meta(&unstructured.Unstructured{Object: m})}
 	}
 	c, err := measure(func() (int, error) {
-		plan, err := ordering.Build(resources, ordering.Options{})
+		plan, err := planner.Build(resources, ordering.Options{})
 		if err != nil {
 			return 0, err
 		}

@@ -1,4 +1,4 @@
-package graph
+package ordering
 
 import "fmt"
 
@@ -6,6 +6,7 @@ import "fmt"
 // applied.
 type Gate int
 
+// Values of Gate. The zero value is Ready.
 const (
 	// Ready waits until the dependency is ready; for a CRD, until the API
 	// server serves its kind.

@@ -1,4 +1,4 @@
-package ordering
+package planner
 
 import (
 	"maps"
@@ -8,6 +8,7 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // A layer may contain resources that are not part of the plan: resources that a
@@ -18,13 +19,13 @@ import (
 // externalNeeds computes the resources outside the plan that steps wait for.
 type externalNeeds struct {
 	*planner
-	inner   [][]int        // per set: the sets directly within it
-	planned []bool         // per set: it, or a set within it, contains resources of the plan
-	before  map[int][]Need // cache of beforeSet
+	inner   [][]int                 // per set: the sets directly within it
+	planned []bool                  // per set: it, or a set within it, contains resources of the plan
+	before  map[int][]ordering.Need // cache of beforeSet
 }
 
 func newExternalNeeds(b *planner) *externalNeeds {
-	o := &externalNeeds{planner: b, inner: make([][]int, len(b.Sets)), planned: make([]bool, len(b.Sets)), before: map[int][]Need{}}
+	o := &externalNeeds{planner: b, inner: make([][]int, len(b.Sets)), planned: make([]bool, len(b.Sets)), before: map[int][]ordering.Need{}}
 	for s, set := range b.Sets {
 		if set.Within >= 0 {
 			o.inner[set.Within] = append(o.inner[set.Within], s)
@@ -40,12 +41,12 @@ func newExternalNeeds(b *planner) *externalNeeds {
 
 // of returns the resources outside the plan that a resource waits for: those
 // its annotations name, then those in earlier layers.
-func (o *externalNeeds) of(v int32) []Need {
+func (o *externalNeeds) of(v int32) []ordering.Need {
 	named := o.External[int(v)]
 	if len(o.SetExternals) == 0 {
 		return named
 	}
-	var held []Need
+	var held []ordering.Need
 	for _, i := range o.graph.In.Of(v) {
 		from := o.Kept[i].From
 		if o.IsResource(from) || o.Kept[i].Strength == graph.DefaultPlace && o.IsResource(v) && o.NeededOutside[v] {
@@ -57,17 +58,17 @@ func (o *externalNeeds) of(v int32) []Need {
 			held = append(held, o.upTo(s)...)
 		}
 	}
-	slices.SortStableFunc(held, func(a, b Need) int { return object.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(held, func(a, b ordering.Need) int { return object.Compare(a.ID, b.ID) })
 	return uniqueNeeds(append(slices.Clone(named), held...))
 }
 
 // beforeSet returns the resources outside the plan in the layers that a set, or
 // a set around it, waits for.
-func (o *externalNeeds) beforeSet(s int) []Need {
+func (o *externalNeeds) beforeSet(s int) []ordering.Need {
 	if known, ok := o.before[s]; ok {
 		return known
 	}
-	var out []Need
+	var out []ordering.Need
 	for at := s; at >= 0; at = o.Sets[at].Within {
 		for _, b := range o.Sets[at].After {
 			out = append(out, o.upTo(b.Layer)...)
@@ -80,7 +81,7 @@ func (o *externalNeeds) beforeSet(s int) []Need {
 // upTo returns the resources outside the plan for which the dependents of a set wait:
 // those in it and, unless it has planned resources, which wait for these themselves,
 // those of the sets before it.
-func (o *externalNeeds) upTo(s int) []Need {
+func (o *externalNeeds) upTo(s int) []ordering.Need {
 	out := o.holds(s)
 	if !o.planned[s] {
 		out = append(out, o.beforeSet(s)...)
@@ -89,7 +90,7 @@ func (o *externalNeeds) upTo(s int) []Need {
 }
 
 // holds returns the resources outside the plan in a set and the sets within it.
-func (o *externalNeeds) holds(s int) []Need {
+func (o *externalNeeds) holds(s int) []ordering.Need {
 	out := slices.Clone(o.SetExternals[s])
 	for _, inner := range o.inner[s] {
 		out = append(out, o.holds(inner)...)
@@ -98,7 +99,7 @@ func (o *externalNeeds) holds(s int) []Need {
 }
 
 // notesOfLeftOut lists what a selection leaves out and steps wait for in the cluster.
-func (b *planner) notesOfLeftOut(steps []Step) []string {
+func (b *planner) notesOfLeftOut(steps []ordering.Step) []string {
 	const examples = 3
 	waitedFor := map[object.ID]bool{}
 	for _, s := range steps {
@@ -117,9 +118,9 @@ func (b *planner) notesOfLeftOut(steps []Step) []string {
 
 // uniqueNeeds removes duplicate resources. The gate is Ready if any of the
 // duplicates has it.
-func uniqueNeeds(needs []Need) []Need {
+func uniqueNeeds(needs []ordering.Need) []ordering.Need {
 	at := map[object.ID]int{}
-	var out []Need
+	var out []ordering.Need
 	for _, need := range needs {
 		if i, ok := at[need.ID]; ok {
 			out[i].Gate = min(out[i].Gate, need.Gate)

@@ -1,4 +1,4 @@
-package ordering
+package planner
 
 import (
 	"slices"
@@ -6,19 +6,19 @@ import (
 	"time"
 
 	"github.com/ordapply/ordapply/internal/plan/edges"
-
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/internal/plan/references"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // steps returns the steps of the plan, sorted by wave, then by ID.
-func (b *planner) steps() []Step {
-	steps := make([]Step, 0, len(b.Resources))
-	barriers, outside := barrierCache{planner: b, of: map[barrierKey][]Barrier{}}, newExternalNeeds(b)
+func (b *planner) steps() []ordering.Step {
+	steps := make([]ordering.Step, 0, len(b.Resources))
+	barriers, outside := barrierCache{planner: b, of: map[barrierKey][]ordering.Barrier{}}, newExternalNeeds(b)
 	ahead := newAhead(b)
 	for _, i := range b.byWave() {
 		r := b.Resources[i]
-		s := Step{
+		s := ordering.Step{
 			ID: r.ID, Source: r.Source, Wave: b.wave[i], Due: b.readyWave(int32(i)), Gate: b.gate[i], Timeout: b.kindTimeout(r),
 			AfterHooks: b.FillerOf(i) == references.FilledByHook, FailsOpen: references.FailsOpen(r),
 			External: outside.of(int32(i)), ProvidedBy: b.ProvidersOf(r), Why: b.why(int32(i)), After: barriers.before(int32(i)),
@@ -28,7 +28,7 @@ func (b *planner) steps() []Step {
 		}
 		s.Layers = b.blockedLayers(int32(i))
 		s.Needs = b.needsOf(int32(i))
-		if s.ReadyBy = s.Due; s.Gate != graph.Applied && !ReadyWhenApplied(s.ID) {
+		if s.ReadyBy = s.Due; s.Gate != ordering.Applied && !ReadyWhenApplied(s.ID) {
 			s.ReadyBy = max(s.Due, ahead.of(int32(i)))
 		}
 		steps = append(steps, s)
@@ -40,7 +40,7 @@ func (b *planner) steps() []Step {
 // application.
 func (b *planner) placedBy(s int) int {
 	for at := s; at >= 0; at = b.Sets[at].Within {
-		if b.Sets[at].Kind == Application {
+		if b.Sets[at].Kind == ordering.Application {
 			return at
 		}
 	}
@@ -58,8 +58,8 @@ func (b *planner) byWave() []int {
 }
 
 // needsOf returns the resources that a resource waits for.
-func (b *planner) needsOf(v int32) []Need {
-	var needs []Need
+func (b *planner) needsOf(v int32) []ordering.Need {
+	var needs []ordering.Need
 	for _, i := range b.graph.In.Of(v) {
 		if _, ok := b.ResourceOf(b.Kept[i].From); ok {
 			needs = append(needs, b.need(b.Kept[i]))
@@ -68,10 +68,10 @@ func (b *planner) needsOf(v int32) []Need {
 	return needs
 }
 
-func (b *planner) need(e graph.Edge) Need {
+func (b *planner) need(e graph.Edge) ordering.Need {
 	from, _ := b.ResourceOf(e.From)
 	needed := b.Resources[from]
-	return Need{ID: needed.ID, Gate: e.Gate, Why: e.Why, Hard: e.Strength == graph.Hard, Yields: e.Yields() && needed.Annotations[WaitAnnotation] != "ready"}
+	return ordering.Need{ID: needed.ID, Gate: e.Gate, Why: e.Why, Hard: e.Strength == graph.Hard, Yields: e.Yields() && needed.Annotations[ordering.WaitAnnotation] != "ready"}
 }
 
 // blockedLayers returns the layers that wait for a resource, applied or ready.
@@ -103,7 +103,7 @@ func (b *planner) readyWave(v int32) int {
 	return b.wave[v]
 }
 
-func (b *planner) kindTimeout(r references.Resource) time.Duration {
+func (b *planner) kindTimeout(r ordering.Resource) time.Duration {
 	for _, k := range b.Options.KindTimeouts {
 		if k.Kind == r.Kind || k.Kind == r.GroupKind() {
 			return k.Timeout
@@ -116,7 +116,7 @@ func (b *planner) kindTimeout(r references.Resource) time.Duration {
 // for the same layers share a slice.
 type barrierCache struct {
 	*planner
-	of map[barrierKey][]Barrier
+	of map[barrierKey][]ordering.Barrier
 }
 
 // barrierKey determines the list in most cases: the set of the resource, or -1,
@@ -127,9 +127,9 @@ type barrierKey struct {
 }
 
 // before returns the layers that a resource waits for.
-func (c *barrierCache) before(v int32) []Barrier {
+func (c *barrierCache) before(v int32) []ordering.Barrier {
 	key := barrierKey{set: -1}
-	var others []Barrier // not covered by the key
+	var others []ordering.Barrier // not covered by the key
 	for _, i := range c.graph.In.Of(v) {
 		e := &c.Kept[i]
 		if _, ok := c.ResourceOf(e.From); ok {
@@ -144,7 +144,7 @@ func (c *barrierCache) before(v int32) []Barrier {
 		case s == c.Prerequisites:
 			key.prerequisites = true
 		default:
-			others = append(others, Barrier{Layer: s, Why: e.Why})
+			others = append(others, ordering.Barrier{Layer: s, Why: e.Why})
 		}
 	}
 	shared, ok := c.of[key]
@@ -158,20 +158,20 @@ func (c *barrierCache) before(v int32) []Barrier {
 	return distinct(append(slices.Clone(shared), others...))
 }
 
-func (c *barrierCache) list(key barrierKey) []Barrier {
-	var out []Barrier
+func (c *barrierCache) list(key barrierKey) []ordering.Barrier {
+	var out []ordering.Barrier
 	if key.set >= 0 {
 		out = c.barriersOf(key.set)
 	}
 	if key.prerequisites {
-		out = append(out, Barrier{Layer: c.Prerequisites, Why: edges.PrerequisitesReason()})
+		out = append(out, ordering.Barrier{Layer: c.Prerequisites, Why: edges.PrerequisitesReason()})
 	}
 	return distinct(out)
 }
 
 // barriersOf returns the layers that a set and the sets around it wait for.
-func (c *barrierCache) barriersOf(s int) []Barrier {
-	var out []Barrier
+func (c *barrierCache) barriersOf(s int) []ordering.Barrier {
+	var out []ordering.Barrier
 	for ; s >= 0; s = c.Sets[s].Within {
 		out = append(out, c.Sets[s].After...)
 	}
@@ -179,26 +179,26 @@ func (c *barrierCache) barriersOf(s int) []Barrier {
 }
 
 // distinct keeps the first barrier of each layer.
-func distinct(barriers []Barrier) []Barrier {
+func distinct(barriers []ordering.Barrier) []ordering.Barrier {
 	seen := map[int]bool{}
-	return slices.DeleteFunc(barriers, func(b Barrier) bool {
+	return slices.DeleteFunc(barriers, func(b ordering.Barrier) bool {
 		defer func() { seen[b.Layer] = true }()
 		return seen[b.Layer]
 	})
 }
 
 // layers converts the sets for the plan.
-func (b *planner) layers() []Layer {
-	var out []Layer
+func (b *planner) layers() []ordering.Layer {
+	var out []ordering.Layer
 	for _, set := range b.Sets {
-		out = append(out, Layer{Name: set.Name, Kind: set.Kind, Within: set.Within, Gate: set.Gate, After: set.After, Timeout: set.Timeout})
+		out = append(out, ordering.Layer{Name: set.Name, Kind: set.Kind, Within: set.Within, Gate: set.Gate, After: set.After, Timeout: set.Timeout})
 	}
 	return out
 }
 
 // nameWaves names each wave after its layers, and sets its timeout to the
 // longest of theirs.
-func (b *planner) nameWaves(waves []Wave) {
+func (b *planner) nameWaves(waves []ordering.Wave) {
 	holds := make([][]int, len(waves))
 	for i := range b.Resources {
 		l := b.LayerOf[i]
@@ -216,7 +216,7 @@ func (b *planner) nameWaves(waves []Wave) {
 		slices.Sort(holds[w])
 		var names []string
 		for _, s := range slices.Compact(holds[w]) {
-			if b.Sets[s].Kind == Prerequisites {
+			if b.Sets[s].Kind == ordering.Prerequisites {
 				names = append([]string{b.Sets[s].Short}, names...)
 			} else {
 				names = append(names, b.Sets[s].Short)
@@ -240,11 +240,11 @@ func (b *planner) timeoutOf(s int) time.Duration {
 
 // droppedEdges returns the inferred edges between resources that were dropped. One to what
 // serves a resource is not lost: the resource becomes ready after it.
-func (b *planner) droppedEdges() []Dropped {
-	var out []Dropped
+func (b *planner) droppedEdges() []ordering.Dropped {
+	var out []ordering.Dropped
 	for _, c := range b.Dropped {
 		if needer, ok := b.ResourceOf(c.Edge.To); ok && c.Edge.Strength != graph.DefaultPlace && c.Edge.Strength != graph.Serves {
-			out = append(out, Dropped{ID: b.Resources[needer].ID, Need: b.need(c.Edge), Because: b.Describe(c.Path)})
+			out = append(out, ordering.Dropped{ID: b.Resources[needer].ID, Need: b.need(c.Edge), Because: b.Describe(c.Path)})
 		}
 	}
 	return out

@@ -1,4 +1,4 @@
-package graph
+package ordering
 
 // Rule names what made an edge or a place, such as "pod-template" or "layer". A kind of
 // layer is the rule of the resources that it places.

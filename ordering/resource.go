@@ -1,4 +1,4 @@
-package references
+package ordering
 
 import "github.com/ordapply/ordapply/object"
 
@@ -31,3 +31,7 @@ func (r Resource) Located() string {
 // Condition evaluates a CEL expression over variables. known is false if the
 // expression cannot be evaluated, for example because it uses other variables.
 type Condition func(expression string, variables map[string]any) (holds, known bool)
+
+// IsPrerequisite reports whether a resource is a CRD or a Namespace; others
+// cannot exist without it. Options.PrerequisiteKinds adds to these.
+func IsPrerequisite(id object.ID) bool { return id.IsCRD() || id.IsNamespace() }

@@ -1,4 +1,4 @@
-package ordering
+package planner
 
 import (
 	"fmt"
@@ -6,10 +6,11 @@ import (
 
 	"github.com/ordapply/ordapply/internal/plan/edges"
 	"github.com/ordapply/ordapply/internal/plan/graph"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // why returns the reason for a resource's wave.
-func (b *planner) why(v int32) graph.Reason {
+func (b *planner) why(v int32) ordering.Reason {
 	at := b.Placements[v]
 	switch {
 	case b.Floating[v]:
@@ -19,42 +20,42 @@ func (b *planner) why(v int32) graph.Reason {
 			return b.whyPushed(*pushed)
 		}
 		if b.Resources[v].ID.IsCRD() || b.Resources[v].ID.IsNamespace() {
-			return graph.Reason{Rule: graph.RulePrerequisite, Detail: "no selector matches it, and CRDs and Namespaces go first"}
+			return ordering.Reason{Rule: ordering.RulePrerequisite, Detail: "no selector matches it, and CRDs and Namespaces go first"}
 		}
-		return graph.Reason{Rule: graph.RulePrerequisite, Detail: "its kind is a prerequisite kind"}
+		return ordering.Reason{Rule: ordering.RulePrerequisite, Detail: "its kind is a prerequisite kind"}
 	}
 	pushed := b.pushedBy(v)
 	switch {
 	case pushed != nil && b.AllPlaced >= 0 && pushed.From == b.Exit(b.AllPlaced):
-		return graph.Reason{Rule: "unplaced", Detail: b.unplacedReason(v) + " and nothing depends on it: it goes last"}
+		return ordering.Reason{Rule: "unplaced", Detail: b.unplacedReason(v) + " and nothing depends on it: it goes last"}
 	case pushed != nil:
 		return b.whyPushed(*pushed)
 	case at == edges.Unmatched:
-		return graph.Reason{Rule: "unmatched", Detail: "no selector matches it and nothing depends on it: it goes to layer " + b.Sets[b.LayerOf[v]].Name}
+		return ordering.Reason{Rule: "unmatched", Detail: "no selector matches it and nothing depends on it: it goes to layer " + b.Sets[b.LayerOf[v]].Name}
 	case at == edges.Placed || at == edges.ByDefault:
 		return because(b.Sets[b.LayerOf[v]], at)
 	}
-	return graph.Reason{Rule: "references", Detail: "no dependencies in this stream"}
+	return ordering.Reason{Rule: "references", Detail: "no dependencies in this stream"}
 }
 
 func (b *planner) unplacedReason(v int32) string {
 	switch {
 	case b.Placements[v] == edges.Unmatched:
 		return "no selector matches it"
-	case b.OrderSource == OrderSourceStamps:
+	case b.OrderSource == ordering.OrderSourceStamps:
 		return "it has no stamp"
 	}
 	return "nothing places it"
 }
 
 // whyFloating names the first dependent of a resource and the reference.
-func (b *planner) whyFloating(v int32) graph.Reason {
+func (b *planner) whyFloating(v int32) ordering.Reason {
 	e := b.earliestDependent(v)
 	if e == nil && b.NeededOutside[v] {
-		return graph.Reason{Rule: graph.RuleNeeded, Detail: "a resource that the selection excludes uses it"}
+		return ordering.Reason{Rule: ordering.RuleNeeded, Detail: "a resource that the selection excludes uses it"}
 	}
 	if e == nil {
-		return graph.Reason{Rule: graph.RuleNeeded, Detail: b.unplacedReason(v) + " and nothing depends on it: it waits for no layer"}
+		return ordering.Reason{Rule: ordering.RuleNeeded, Detail: b.unplacedReason(v) + " and nothing depends on it: it waits for no layer"}
 	}
 	id := b.Resources[v].ID
 	how := strings.TrimSuffix(e.Why.Detail, " names "+id.Kind+" "+id.Name)
@@ -62,7 +63,7 @@ func (b *planner) whyFloating(v int32) graph.Reason {
 	if b.Placements[v] == edges.ByDefault {
 		detail += "; " + b.Sets[b.LayerOf[v]].Name + " is only its default place"
 	}
-	return graph.Reason{Rule: graph.RuleNeeded, Detail: detail}
+	return ordering.Reason{Rule: ordering.RuleNeeded, Detail: detail}
 }
 
 // pushedBy returns the edge that moved a resource past the start of its place,
@@ -79,7 +80,7 @@ func (b *planner) pushedBy(v int32) *graph.Edge {
 		if b.rank[e.From]+int(e.Weight) != b.rank[v] {
 			continue
 		}
-		if b.isEntry(e.From, ChangeGroup) {
+		if b.isEntry(e.From, ordering.ChangeGroup) {
 			if e = b.pushedBy(e.From); e == nil {
 				continue
 			}
@@ -96,7 +97,7 @@ func (b *planner) startOf(v int32) int {
 	start := 0
 	for _, i := range b.graph.In.Of(v) {
 		e := &b.Kept[i]
-		if !b.IsResource(e.From) && b.Sets[b.SetOf(e.From)].Kind != ChangeGroup {
+		if !b.IsResource(e.From) && b.Sets[b.SetOf(e.From)].Kind != ordering.ChangeGroup {
 			start = max(start, b.rank[e.From]+int(e.Weight))
 		}
 	}
@@ -104,15 +105,15 @@ func (b *planner) startOf(v int32) int {
 }
 
 func (b *planner) isPrerequisites(v int32) bool {
-	return !b.IsResource(v) && b.Sets[b.SetOf(v)].Kind == Prerequisites
+	return !b.IsResource(v) && b.Sets[b.SetOf(v)].Kind == ordering.Prerequisites
 }
 
 // isEntry reports whether a vertex is the entry of a set of the given kind.
-func (b *planner) isEntry(v int32, kind LayerKind) bool {
+func (b *planner) isEntry(v int32, kind ordering.LayerKind) bool {
 	return !b.IsResource(v) && v == b.Entry(b.SetOf(v)) && b.Sets[b.SetOf(v)].Kind == kind
 }
 
-func (b *planner) whyPushed(e graph.Edge) graph.Reason {
+func (b *planner) whyPushed(e graph.Edge) ordering.Reason {
 	why := e.Why
 	if b.IsResource(e.From) {
 		why.Detail += ", " + e.Gate.String()
@@ -121,12 +122,12 @@ func (b *planner) whyPushed(e graph.Edge) graph.Reason {
 }
 
 // because returns the reason of a resource that a set placed.
-func because(s edges.Set, at edges.Placement) graph.Reason {
+func because(s edges.Set, at edges.Placement) ordering.Reason {
 	switch {
-	case s.Kind == HelmChart:
-		return graph.Reason{Rule: graph.Rule(s.Kind), Detail: s.Short}
-	case s.Kind == ArgoWave && at == edges.ByDefault:
-		return graph.Reason{Rule: graph.Rule(s.Kind), Detail: s.Name + ", by default"}
+	case s.Kind == ordering.HelmChart:
+		return ordering.Reason{Rule: ordering.Rule(s.Kind), Detail: s.Short}
+	case s.Kind == ordering.ArgoWave && at == edges.ByDefault:
+		return ordering.Reason{Rule: ordering.Rule(s.Kind), Detail: s.Name + ", by default"}
 	}
-	return graph.Reason{Rule: graph.Rule(s.Kind), Detail: s.Name}
+	return ordering.Reason{Rule: ordering.Rule(s.Kind), Detail: s.Name}
 }

@@ -1,4 +1,4 @@
-package ordering
+package planner
 
 import (
 	"fmt"
@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/internal/plan/edges"
-	"github.com/ordapply/ordapply/internal/plan/references"
 	"github.com/ordapply/ordapply/internal/plan/stamp"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // Doubling the references between two contradicting layers at most triples the
@@ -41,7 +41,7 @@ func TestSearchesAreLinear(t *testing.T) {
 
 // contradict plans n Deployments, each in a layer before its Secret's.
 func contradict(n int, gate string) (searched int, b *edges.Dependencies, err error) {
-	var stream []references.Resource
+	var stream []ordering.Resource
 	for i := range n {
 		name := fmt.Sprintf("web-%04d", i)
 		stream = append(stream,
@@ -52,13 +52,13 @@ func contradict(n int, gate string) (searched int, b *edges.Dependencies, err er
 				}}}},
 			}}}))
 	}
-	b, err = edges.Find(stream, Options{})
+	b, err = edges.Find(stream, ordering.Options{})
 	return b.Searched, b, err
 }
 
-func layered(apiVersion, kind, name, layer, wave, gate string, spec map[string]any) references.Resource {
+func layered(apiVersion, kind, name, layer, wave, gate string, spec map[string]any) ordering.Resource {
 	group, version := object.SplitAPIVersion(apiVersion)
-	r := references.Resource{Object: map[string]any{"apiVersion": apiVersion, "kind": kind, "spec": spec}}
+	r := ordering.Resource{Object: map[string]any{"apiVersion": apiVersion, "kind": kind, "spec": spec}}
 	r.Group, r.Version, r.Kind, r.Namespace, r.Name = group, version, kind, "shop", name
 	r.Annotations = map[string]string{stamp.LayerAnnotation: "app/" + layer, stamp.WaveAnnotation: wave}
 	if gate != "" {

@@ -1,4 +1,4 @@
-package ordering_test
+package planner_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/ordering/planner"
 )
 
 // A Deployment that uses a Secret is applied after it, in whatever order they
@@ -24,7 +25,7 @@ func ExampleBuild() {
 		{Meta: object.Meta{ID: object.ID{Group: "apps", Kind: "StatefulSet", Namespace: "shop", Name: "db"}}},
 		{Meta: object.Meta{ID: object.ID{Kind: "Secret", Namespace: "shop", Name: "token"}}},
 	}
-	plan, err := ordering.Build(resources, ordering.Options{})
+	plan, err := planner.Build(resources, ordering.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -50,10 +51,10 @@ func ExampleBuild_cycle() {
 			Annotations: map[string]string{"ordapply.dev/depends-on": "/namespaces/shop/ConfigMap/" + other},
 		}}
 	}
-	_, err := ordering.Build([]ordering.Resource{needs("a", "b"), needs("b", "a")}, ordering.Options{})
+	_, err := planner.Build([]ordering.Resource{needs("a", "b"), needs("b", "a")}, ordering.Options{})
 	var cycle *ordering.CycleError
 	if errors.As(err, &cycle) {
-		for _, edge := range cycle.Cycle() {
+		for _, edge := range cycle.Cycle {
 			fmt.Println(edge.To, "waits for", edge.From, "by", edge.Why.Where)
 		}
 	}
@@ -65,7 +66,7 @@ func ExampleBuild_cycle() {
 // Resources are deleted in reverse order: a wave starts when all resources of
 // the one before are gone.
 func ExampleDeletionOrder() {
-	order, err := ordering.DeletionOrder([]ordering.Resource{
+	order, err := planner.DeletionOrder([]ordering.Resource{
 		{Meta: object.Meta{ID: object.ID{Kind: "Namespace", Name: "shop"}}},
 		{Meta: object.Meta{ID: object.ID{Kind: "Service", Namespace: "shop", Name: "web"}}},
 		{

@@ -1,6 +1,8 @@
-package ordering
+package planner
 
-import "github.com/ordapply/ordapply/internal/plan/graph"
+import (
+	"github.com/ordapply/ordapply/ordering"
+)
 
 // ahead finds the last wave that may open before a resource is ready: the one before the first
 // resource that waits for it to be ready, or for a layer that does.
@@ -23,7 +25,7 @@ func (a ahead) of(resource int32) int {
 	first := a.last + 1
 	for _, i := range a.outOf(resource) {
 		switch e := a.Kept[i]; {
-		case a.isResource(e.To) && e.Gate == graph.Ready:
+		case a.isResource(e.To) && e.Gate == ordering.Ready:
 			first = min(first, a.wave[e.To])
 		case a.IsSetVertex(e.To):
 			first = min(first, a.after(e.To))

@@ -1,12 +1,12 @@
-package ordering
+package planner
 
 import (
 	"errors"
 
 	"github.com/ordapply/ordapply/internal/plan/edges"
-	"github.com/ordapply/ordapply/internal/plan/references"
 	"github.com/ordapply/ordapply/internal/plan/stamp"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // Arrange plans a stamped stream whose order is only written down, as in a
@@ -14,12 +14,12 @@ import (
 // declarations that name a missing resource are ignored; if declarations form a
 // cycle, all of them are ignored; if the layers of several orders form a cycle,
 // the plan is nil. Of resources with the same ID only the first counts.
-func Arrange(resources []references.Resource) *Plan {
+func Arrange(resources []ordering.Resource) *ordering.Plan {
 	resources = firstOfEach(resources)
 	if plan, ok := arrange(resources); ok {
 		return plan
 	}
-	undeclared := make([]references.Resource, len(resources))
+	undeclared := make([]ordering.Resource, len(resources))
 	for i, r := range resources {
 		undeclared[i] = withStampsOnly(r)
 	}
@@ -28,18 +28,18 @@ func Arrange(resources []references.Resource) *Plan {
 }
 
 // arrange is Build without its errors; ok is false if there is a cycle.
-func arrange(resources []references.Resource) (plan *Plan, ok bool) {
-	d, err := edges.Find(resources, Options{OrderSource: OrderSourceStamps, KeepHooks: true})
-	var cycle *CycleError
+func arrange(resources []ordering.Resource) (plan *ordering.Plan, ok bool) {
+	d, err := edges.Find(resources, ordering.Options{OrderSource: ordering.OrderSourceStamps, KeepHooks: true})
+	var cycle *ordering.CycleError
 	if errors.As(err, &cycle) {
 		return nil, false
 	}
 	return planOf(d), true
 }
 
-func firstOfEach(resources []references.Resource) []references.Resource {
+func firstOfEach(resources []ordering.Resource) []ordering.Resource {
 	seen := make(map[object.ID]bool, len(resources))
-	out := make([]references.Resource, 0, len(resources))
+	out := make([]ordering.Resource, 0, len(resources))
 	for _, r := range resources {
 		if !seen[r.ID] {
 			seen[r.ID] = true
@@ -51,9 +51,9 @@ func firstOfEach(resources []references.Resource) []references.Resource {
 
 // withStampsOnly returns the resource without the dependencies that its
 // annotations declare.
-func withStampsOnly(r references.Resource) references.Resource {
+func withStampsOnly(r ordering.Resource) ordering.Resource {
 	kept := map[string]string{}
-	for _, key := range append(stamp.Keys(), references.ProvidesAnnotation) {
+	for _, key := range append(stamp.Keys(), ordering.ProvidesAnnotation) {
 		if value, has := r.Annotations[key]; has {
 			kept[key] = value
 		}
@@ -79,10 +79,6 @@ func IgnoresField(field string) bool {
 	}
 	return false
 }
-
-// IsPrerequisite reports whether a resource is a CRD or a Namespace; others
-// cannot exist without it. Options.PrerequisiteKinds adds to these.
-func IsPrerequisite(id object.ID) bool { return id.IsCRD() || id.IsNamespace() }
 
 // ReadyWhenApplied reports whether resources of an ID's kind are ready as soon as
 // they are applied. Others may wait for a controller or for their consumer, as a

@@ -1,4 +1,4 @@
-package ordering
+package planner
 
 import (
 	"errors"
@@ -6,9 +6,9 @@ import (
 
 	"github.com/ordapply/ordapply/internal/plan/check"
 	"github.com/ordapply/ordapply/internal/plan/edges"
-
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/internal/plan/references"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // Build plans a stream. Resources must have distinct IDs; their order does not
@@ -17,9 +17,9 @@ import (
 // contradict each other, resources placed after their dependents, hooks that no option
 // allows, and a *CycleError for each cycle. The plan is then nil. A single resource that
 // cannot be applied is no error of the plan, see Plan.Err.
-func Build(resources []references.Resource, options Options) (*Plan, error) {
+func Build(resources []ordering.Resource, options ordering.Options) (*ordering.Plan, error) {
 	d, err := edges.Find(resources, options)
-	if err = errors.Join(options.Idle(resources), err); err != nil {
+	if err = errors.Join(edges.UnusedOptions(options, resources), err); err != nil {
 		return nil, err
 	}
 	plan := planOf(d)
@@ -27,7 +27,7 @@ func Build(resources []references.Resource, options Options) (*Plan, error) {
 	for i := range plan.Steps {
 		plan.Steps[i].Refused = refused[plan.Steps[i].ID]
 	}
-	if err := plan.unsafeStacks(options.Stacks); err != nil {
+	if err := unsafeStacks(plan, options.Stacks); err != nil {
 		return nil, err
 	}
 	return plan, nil
@@ -36,21 +36,21 @@ func Build(resources []references.Resource, options Options) (*Plan, error) {
 // planner turns the dependencies of a stream into a plan.
 type planner struct {
 	*edges.Dependencies
-	graph *graph.Graph // of the edges that are kept
-	gate  []graph.Gate // per resource: what its dependents wait for
-	rank  []int        // per vertex
-	wave  []int        // per vertex
+	graph *graph.Graph    // of the edges that are kept
+	gate  []ordering.Gate // per resource: what its dependents wait for
+	rank  []int           // per vertex
+	wave  []int           // per vertex
 }
 
-func planOf(d *edges.Dependencies) *Plan {
+func planOf(d *edges.Dependencies) *ordering.Plan {
 	b := &planner{Dependencies: d, graph: d.Graph()}
 	rank, order := b.graph.Ranks()
 	b.rank = rank
 	b.scheduleLate(order)
 	waves := b.numberWaves()
 	b.gates()
-	plan := &Plan{
-		Steps: b.steps(), Waves: make([]Wave, waves), Layers: b.layers(), OrderSource: b.OrderSource,
+	plan := &ordering.Plan{
+		Steps: b.steps(), Waves: make([]ordering.Wave, waves), Layers: b.layers(), OrderSource: b.OrderSource,
 		Skipped: b.Skipped, Dropped: b.droppedEdges(), Notes: b.PlanNotes(),
 	}
 	plan.Notes = append(plan.Notes, b.notesOfLeftOut(plan.Steps)...)
@@ -73,34 +73,18 @@ func (b *planner) numberWaves() int {
 // on first use, for webhook configurations that no resource of the plan makes ready and for
 // members of layers with that gate, else Ready.
 func (b *planner) gates() {
-	b.gate = make([]graph.Gate, len(b.Resources))
+	b.gate = make([]ordering.Gate, len(b.Resources))
 	for i, r := range b.Resources {
 		if references.IsClaim(r.ID) && b.BindsOnUse(r) {
-			b.gate[i] = graph.Applied
+			b.gate[i] = ordering.Applied
 		}
 		if filler := b.FillerOf(i); filler == references.FilledByHook || filler == references.FilledByNothing && references.FailsOpen(r) {
-			b.gate[i] = graph.Applied
+			b.gate[i] = ordering.Applied
 		}
 	}
 	for _, m := range b.Members {
-		if b.Sets[m.Set].Gate == graph.Applied && m.Out != edges.NoEdge {
-			b.gate[m.Resource] = graph.Applied
+		if b.Sets[m.Set].Gate == ordering.Applied && m.Out != edges.NoEdge {
+			b.gate[m.Resource] = ordering.Applied
 		}
 	}
-}
-
-// FlattenErrors returns the single errors of joined ones, at any depth and in
-// order; nil for nil.
-func FlattenErrors(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var out []error
-		for _, e := range joined.Unwrap() {
-			out = append(out, FlattenErrors(e)...)
-		}
-		return out
-	}
-	if err == nil {
-		return nil
-	}
-	return []error{err}
 }

@@ -1,51 +1,29 @@
-package ordering
+package planner
 
 import (
 	"errors"
 	"fmt"
 
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // An atomic stack that fails is rolled back as a whole. Resources outside the
 // stack must not use it before then, so they have to wait for the whole stack.
 
-// InStack returns the set of resources of a stack, given its name.
-func (p *Plan) InStack(name string) map[object.ID]bool {
-	in := map[object.ID]bool{}
-	for _, s := range p.Steps {
-		for _, l := range s.Layers {
-			if at := p.stackOf(l); at >= 0 && p.Layers[at].Name == "stack "+name {
-				in[s.ID] = true
-			}
-		}
-	}
-	return in
-}
-
-// stackOf returns the stack that contains a layer, or -1.
-func (p *Plan) stackOf(layer int) int {
-	for ; layer >= 0; layer = p.Layers[layer].Within {
-		if p.Layers[layer].Kind == StackLayer {
-			return layer
-		}
-	}
-	return -1
-}
-
 // unsafeStacks returns an error for each resource outside an atomic stack that
 // may use the stack before it is ready.
-func (p *Plan) unsafeStacks(stacks []Stack) error {
+func unsafeStacks(p *ordering.Plan, stacks []ordering.Stack) error {
 	var errs []error
 	for _, stack := range stacks {
 		if stack.Atomic {
-			errs = append(errs, p.earlyUses(stack.Name)...)
+			errs = append(errs, earlyUses(p, stack.Name)...)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (p *Plan) earlyUses(stack string) []error {
+func earlyUses(p *ordering.Plan, stack string) []error {
 	in := p.InStack(stack)
 	w := stackWaiters{plan: p, stack: "stack " + stack, layers: map[int]bool{}, steps: map[object.ID]bool{}, positions: p.Positions()}
 	var errs []error
@@ -66,11 +44,11 @@ func (p *Plan) earlyUses(stack string) []error {
 
 // stackWaiters computes which steps and layers wait for a stack. It caches results.
 type stackWaiters struct {
-	plan      *Plan
+	plan      *ordering.Plan
 	stack     string // the layer's name
 	layers    map[int]bool
 	steps     map[object.ID]bool
-	positions Positions
+	positions ordering.Positions
 }
 
 // step reports whether a resource waits for the whole stack.
