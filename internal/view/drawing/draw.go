@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -50,10 +49,10 @@ func (d *Drawing) gates(p *ordering.Plan) {
 	type count struct{ ready, applied, hooks int }
 	held := make([]count, len(p.Waves))
 	for _, s := range p.Steps {
-		if s.Gate != graph.Applied {
+		if s.Gate != ordering.Applied {
 			held[s.ReadyBy].ready++
 		}
-		if s.Gate == graph.Applied || s.ReadyBy > s.Wave {
+		if s.Gate == ordering.Applied || s.ReadyBy > s.Wave {
 			held[s.Wave].applied++
 		}
 	}

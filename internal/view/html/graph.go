@@ -51,14 +51,14 @@ func (p *Part) plan() *ordering.Plan {
 	for i, r := range p.Resources {
 		index[r.ID] = i
 	}
-	gates := map[string]graph.Gate{"applied": graph.Applied, "started": graph.Started} // else ready
+	gates := map[string]ordering.Gate{"applied": ordering.Applied, "started": ordering.Started} // else ready
 	var edges []graph.Edge
 	for i, r := range p.Resources {
 		s := ordering.Step{ID: object.ID(r.ID), Wave: r.Planned.Wave - 1, ReadyBy: r.next() - 2, Layer: r.Layer, Gate: gates[r.Gate]}
 		for _, n := range r.Needs {
 			if from, ok := index[n.ID]; ok && p.Resources[from].Planned.Wave <= r.Planned.Wave {
 				rule, detail, _ := strings.Cut(n.Reason, ": ")
-				s.Needs = append(s.Needs, ordering.Need{ID: object.ID(n.ID), Gate: gates[n.Gate], Hard: n.Declared, Why: graph.Reason{Rule: graph.Rule(rule), Detail: detail}})
+				s.Needs = append(s.Needs, ordering.Need{ID: object.ID(n.ID), Gate: gates[n.Gate], Hard: n.Declared, Why: ordering.Reason{Rule: ordering.Rule(rule), Detail: detail}})
 				edges = append(edges, graph.Edge{From: int32(from), To: int32(i)})
 			}
 		}
