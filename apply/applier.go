@@ -26,6 +26,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/live/access"
 	"github.com/ordapply/ordapply/internal/live/write"
@@ -58,10 +59,10 @@ type Applier struct {
 	// plan. It does not become a member of a set; default: none.
 	NewNamespace string
 	// ForceConflicts takes over fields of others after a conflict; default: none.
-	ForceConflicts Force
+	ForceConflicts applyset.Force
 	// Membership makes the resources members of an apply set; default: no
 	// set.
-	Membership Membership
+	Membership applyset.Membership
 	Enclosing
 	// DryRun makes the API server validate everything and store nothing; nothing is waited for.
 	DryRun bool
@@ -105,7 +106,7 @@ type Applier struct {
 	SkipWait func(object.ID) bool
 	// Events is called with every transition, always from one goroutine. The
 	// run is paused until it returns. Default: discard.
-	Events func(Event)
+	Events func(event.Event)
 }
 
 // DefaultKindTimeout is the default of Applier.KindTimeout (k8sconnect ADR-007).
@@ -129,7 +130,7 @@ type Enclosing struct {
 	// Within runs hooks of the plan with the resources of the wave in which the plan has them.
 	// It is called from other goroutines, with a function that emits events, and may run for
 	// several waves at once. Its error fails the run. Default: no hook runs within the plan.
-	Within func(ctx context.Context, hooks []ordering.PlannedHook, emit func(Event)) ([]Result, error)
+	Within func(ctx context.Context, hooks []ordering.PlannedHook, emit func(event.Event)) ([]event.Result, error)
 	// Then names what follows the run and may make its resources ready: "the post-install
 	// hooks"; "" if nothing does. It is called after First. When everything is applied and
 	// nothing that is waited for moves, the run ends: what is not ready is Applied, with
@@ -152,7 +153,7 @@ type Enclosing struct {
 // all failures in plan order, each an *Error, and what ended the run early:
 // ErrInterrupted when ctx was canceled, a *RunTimeoutError, the cause of ctx when
 // that wraps kube.ErrFenced, or the error of Begin or First.
-func (a Applier) Run(ctx context.Context, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) (Summary, error) {
+func (a Applier) Run(ctx context.Context, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) (event.Summary, error) {
 	return newRun(a.withDefaults(), plan, objects).execute(ctx)
 }
 
@@ -173,7 +174,7 @@ func (a Applier) Send(ctx context.Context, obj *unstructured.Unstructured) error
 		return fault.Explain(redact.Error(obj, err))
 	}
 	live := answer.Live
-	if err := a.Membership.AnswerError(live); err != nil {
+	if err := a.owner().AnswerError(live); err != nil {
 		return err
 	}
 	if live.GetDeletionTimestamp() != nil {
@@ -219,7 +220,7 @@ func (a Applier) withDefaults() Applier {
 		a.SkipWait = func(object.ID) bool { return false }
 	}
 	if a.Events == nil {
-		a.Events = func(Event) {}
+		a.Events = func(event.Event) {}
 	}
 	return a
 }
@@ -247,7 +248,7 @@ func (a Applier) MembershipErrors(ctx context.Context, plan *ordering.Plan, obje
 	for i, read := range reader.Read(ctx, a.Timeout) {
 		if err := reader.MembershipError(i, read, named); err != nil {
 			s := plan.Steps[i]
-			errs = append(errs, &Error{Wave: plan.WaveTitle(s.Wave), Op: OpApply, ID: s.ID, Err: err})
+			errs = append(errs, &event.Error{Wave: plan.WaveTitle(s.Wave), Op: event.OpApply, ID: s.ID, Err: err})
 		}
 	}
 	return errors.Join(errs...)

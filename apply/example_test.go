@@ -15,6 +15,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/apply/remove"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -79,14 +81,14 @@ func ExampleApplier_Run() {
 	applier := apply.Applier{
 		Cluster: cluster,
 		Manager: "library-example",
-		Events:  func(e apply.Event) { fmt.Println(e.ID, e.State, e.Detail) },
+		Events:  func(e event.Event) { fmt.Println(e.ID, e.State, e.Detail) },
 	}
 	ctx := kube.WithRetries(context.Background(), func(r kube.Retry) { fmt.Println("retry", r.Attempt, "of", r.Of, "in", r.Pause, r.Cause) })
 	summary, err := applier.Run(ctx, plan, stream.Objects)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(summary.Count(apply.Ready), "ready")
+	fmt.Println(summary.Count(event.Ready), "ready")
 }
 
 // A preview writes nothing: it sends server-side dry runs of what would change.
@@ -124,11 +126,11 @@ func ExampleRemover_Run() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	summary, err := apply.Remover{Cluster: cluster}.Run(ctx, order, live)
+	summary, err := remove.Remover{Cluster: cluster}.Run(ctx, order, live)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(summary.Count(apply.Deleted), "deleted,", summary.Count(apply.Kept), "kept")
+	fmt.Println(summary.Count(event.Deleted), "deleted,", summary.Count(event.Kept), "kept")
 }
 
 // A controller calls Run again and again, and each call returns at once.
@@ -144,7 +146,7 @@ func ExampleApplier_Run_onePass() {
 		log.Fatal(err) // of resources that failed; waiting is no error
 	}
 	for _, r := range summary.Results {
-		if r.State == apply.Unsettled || r.State == apply.NotStarted {
+		if r.State == event.Unsettled || r.State == event.NotStarted {
 			fmt.Println(r.ID, "waits:", r.Waiting, r.Detail) // Deployment shop/web waits: Readiness 1 of 3 replicas are ready
 		}
 	}
@@ -153,13 +155,13 @@ func ExampleApplier_Run_onePass() {
 // The error of a run joins one Error for each resource that failed.
 func ExampleError() {
 	database := object.ID{Group: "apps", Kind: "StatefulSet", Namespace: "shop", Name: "db"}
-	late := &apply.TimeoutError{After: 5 * time.Minute, Scope: "wave", Last: "0 of 1 replicas are ready"}
-	err := errors.Join(&apply.Error{Wave: "wave 2/3 (data)", Op: apply.OpWait, ID: database, Err: late})
+	late := &event.TimeoutError{After: 5 * time.Minute, Scope: "wave", Last: "0 of 1 replicas are ready"}
+	err := errors.Join(&event.Error{Wave: "wave 2/3 (data)", Op: event.OpWait, ID: database, Err: late})
 
 	fmt.Println(err)
 	for _, one := range ordering.FlattenErrors(err) {
-		var failure *apply.Error
-		var timeout *apply.TimeoutError
+		var failure *event.Error
+		var timeout *event.TimeoutError
 		if errors.As(one, &failure) && errors.As(one, &timeout) {
 			fmt.Println("wait longer than", timeout.After, "for", failure.ID)
 		}

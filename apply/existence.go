@@ -89,5 +89,5 @@ func MayRecreate(manifest *unstructured.Unstructured) bool { return write.MayRec
 
 // ExistingOf returns what a live object is to a run on an apply set.
 func ExistingOf(live *unstructured.Unstructured, set string) event.Existing {
-	return event.Existing{ID: Meta(live).ID, Origin: write.OriginOf(live, set), Known: true, WrittenBySet: write.WrittenOnlyBy(live, set)}
+	return event.Existing{ID: kube.Meta(live).ID, Origin: write.OriginOf(live, set), Known: true, WrittenBySet: write.WrittenOnlyBy(live, set)}
 }

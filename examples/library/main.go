@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/ordering"
@@ -20,7 +21,7 @@ func main() {
 	cluster := must(kube.Connect(config))
 	stream := must(apply.NewStream(apply.Inputs(manifests), apply.Scope{Namespace: "default", Kind: cluster.Kind}))
 	plan := must(stream.Plan(ordering.Options{}))
-	applier := apply.Applier{Cluster: cluster, Manager: "my-tool", Events: func(e apply.Event) { fmt.Println(e.ID, e.State) }}
+	applier := apply.Applier{Cluster: cluster, Manager: "my-tool", Events: func(e event.Event) { fmt.Println(e.ID, e.State) }}
 	must(applier.Run(context.Background(), plan, stream.Objects))
 }
 

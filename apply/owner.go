@@ -12,24 +12,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Adopt selects which existing objects a run may make members of its apply
-// set.
-type Adopt = write.Adopt
-
-// The policies of adoption.
-const (
-	AdoptNever   = write.AdoptNever   // no object
-	AdoptUnowned = write.AdoptUnowned // objects of no set; the default
-	AdoptAny     = write.AdoptAny     // objects of other sets, too
-)
-
-// Membership is the apply set (KEP-3659) of a run's resources; the zero value is none.
-type Membership = write.Membership
-
-// Force selects the field managers whose fields a run takes over; the zero value is none.
-type Force = write.Force
-
-// owner returns what a run writes as.
+// owner returns the field manager and the set as which a run writes.
 func (a Applier) owner() write.Owner {
 	return write.Owner{Membership: a.Membership, Manager: a.Manager, Force: a.ForceConflicts}
 }
