@@ -37,7 +37,6 @@ import (
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/preview"
 	"github.com/ordapply/ordapply/internal/kube/redact"
-	"github.com/ordapply/ordapply/internal/run/preflight"
 	"github.com/ordapply/ordapply/internal/run/request"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
@@ -189,11 +188,10 @@ func (a Applier) Send(ctx context.Context, obj *unstructured.Unstructured) error
 // when ctx ended the preview.
 func (a Applier) Preview(ctx context.Context, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) (*preview.Preview, error) {
 	a = a.withDefaults()
-	cluster, reader := kube.NewReadOnly(a.Cluster), a.reader(plan, objects)
-	reader.Cluster = cluster
 	return preview.Of(ctx, preview.Input{
-		Cluster: cluster, Plan: plan, Snapshot: reader, Sent: a.Sent, Timeout: a.Timeout, GoingBack: a.GoingBack, MayRecreate: a.mayRecreate,
-		NewNamespace: a.NewNamespace, KindTimeout: a.KindTimeout, MayAppear: preflight.Checks{Cluster: a.Cluster, Reader: reader, Plan: plan, KindTimeout: a.KindTimeout}.MayAppear,
+		Cluster: kube.NewReadOnly(a.Cluster), Plan: plan, Objects: objects, Manager: a.Manager, Membership: a.Membership, ForceConflicts: a.ForceConflicts,
+		Health: a.Health, Workers: a.Workers, Sent: a.Sent, Timeout: a.Timeout, GoingBack: a.GoingBack,
+		KindTimeout: a.KindTimeout, NewNamespace: a.NewNamespace, MayRecreate: a.MayRecreate,
 	})
 }
 

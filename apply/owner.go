@@ -7,7 +7,6 @@ import (
 
 	"github.com/ordapply/ordapply/internal/run/request"
 
-	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -20,17 +19,10 @@ func (a Applier) owner() write.Owner {
 // reader returns a reader of the live objects of a plan's steps. It teaches Health the
 // kinds that the stream defines.
 func (a Applier) reader(plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) request.Reader {
-	reader := request.Reader{
-		Cluster: a.Cluster, Owner: a.owner(), Bodies: write.NewStream(objects, a.Membership.Set, kube.KindsOf(a.Cluster)), Health: a.Health, Workers: a.Workers,
-	}
-	for _, s := range plan.Steps {
-		a.Health.Learn(objects[s.ID])
-		reader.Manifests = append(reader.Manifests, objects[s.ID])
-	}
-	return reader
+	return request.NewReader(a.Cluster, a.owner(), plan, objects, a.Health, a.Workers)
 }
 
-// sender returns what sends the requests of a run of these manifests.
+// sender returns the sender of the requests of a run of these manifests.
 func (a Applier) sender(manifests ...*unstructured.Unstructured) request.Sender {
 	return request.Sender{Cluster: a.Cluster, Owner: a.owner(), Manifests: manifests}
 }
