@@ -3,14 +3,20 @@
 // final state.
 //
 //	cluster, err := kube.Connect(config)
+//	summary, err := apply.Objects(ctx, cluster, objects, apply.Options{Namespace: "shop"})
+//
+// Objects is three steps, which a program may take one by one, for instance to show the plan
+// or a preview first:
+//
 //	stream, err := apply.NewStream(inputs, apply.Scope{Namespace: "shop", Kind: cluster.Kind})
 //	plan, err := stream.Plan(ordering.Options{})
 //	applier := apply.Applier{Cluster: cluster, Events: print}
 //	preview, err := applier.Preview(ctx, plan, stream.Objects) // writes nothing
 //	summary, err := applier.Run(ctx, plan, stream.Objects)
 //
-// Remover deletes live objects in the order of an ordering.Deletion. Package
-// state runs both under the lock of an apply set, with a history.
+// Package event has the events and results of a run. Package remove deletes live objects in
+// the order of an ordering.Deletion. Package state runs both under the lock of an apply set,
+// with a history.
 //
 // One loop owns all state. Workers receive requests and send back results,
 // watches send changes, timers send that they fired. So nothing is locked,
