@@ -9,6 +9,7 @@ import (
 	applyevent "github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/hooks"
 	"github.com/ordapply/ordapply/internal/author/hook"
+	"github.com/ordapply/ordapply/internal/live/write"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state/history"
@@ -122,7 +123,7 @@ func (r Run) existing(ctx context.Context) ([]applyevent.Existing, error) {
 	for _, resource := range r.Stream.Resources {
 		e := applyevent.Existing{ID: resource.ID, Known: err == nil}
 		if live := found[resource.ID]; live != nil {
-			e = apply.ExistingOf(live, r.Applier.Membership.Set)
+			e = write.ExistingOf(live, r.Applier.Membership.Set)
 		} else {
 			e.Absent = true
 		}

@@ -8,11 +8,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/apply"
 	applyevent "github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/track"
 	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/internal/author/hook"
+	"github.com/ordapply/ordapply/internal/live/write"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state/history"
@@ -137,7 +137,7 @@ func planned(existing []applyevent.Existing, entries []history.Entry, objects ma
 	var out history.Record
 	undeployed, created := history.Undeployed(entries), createdBy(entries)
 	for id, manifest := range objects {
-		if apply.MayRecreate(manifest) {
+		if write.MayRecreate(manifest) {
 			out.Recreated = append(out.Recreated, id)
 		}
 	}
