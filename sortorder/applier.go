@@ -14,15 +14,15 @@ import (
 type HealthRule struct {
 	Group      *string `json:"group" doc:"The API group; * matches any characters. Absent: any group."`
 	Kind       string  `json:"kind" doc:"The kind; * matches any characters."`
-	ReadyWhen  string  `json:"readyWhen" doc:"The resource is ready when this CEL condition over self holds."`
-	FailedWhen string  `json:"failedWhen" doc:"The resource has failed when this CEL condition over self holds."`
+	ReadyWhen  string  `json:"readyWhen" doc:"CEL condition over self: the resource is ready."`
+	FailedWhen string  `json:"failedWhen" doc:"CEL condition over self: the resource has failed."`
 
-	DegradedWhen  string `json:"degradedWhen" doc:"The resource has failed, and its health is Degraded, when this CEL condition over self holds."`
-	UnknownWhen   string `json:"unknownWhen" doc:"The resource has failed, and its health is Unknown, when this CEL condition over self holds."`
-	SuspendedWhen string `json:"suspendedWhen" doc:"The resource is not ready, and its health is Suspended, when this CEL condition over self holds."`
-	MissingWhen   string `json:"missingWhen" doc:"The resource is not ready, and its health is Missing, when this CEL condition over self holds."`
+	DegradedWhen  string `json:"degradedWhen" doc:"CEL condition over self: it has failed, and its health is Degraded."`
+	UnknownWhen   string `json:"unknownWhen" doc:"CEL condition over self: it has failed, and its health is Unknown."`
+	SuspendedWhen string `json:"suspendedWhen" doc:"CEL condition over self: it is not ready, and its health is Suspended."`
+	MissingWhen   string `json:"missingWhen" doc:"CEL condition over self: it is not ready, and its health is Missing."`
 
-	Source string `json:"source" doc:"Where that status is documented, as information for readers."`
+	Source string `json:"source" doc:"Where that status is documented."`
 }
 
 // Stack is an entry of stacks.
@@ -30,7 +30,7 @@ type Stack struct {
 	Name         string        `json:"name" doc:"The stack's name."`
 	DependsOn    []string      `json:"dependsOn" doc:"The stacks that must be healthy first."`
 	Timeout      string        `json:"timeout" doc:"How long the stack may take, such as 30m." values:"a duration such as 90s or 5m"`
-	Atomic       bool          `json:"atomic" doc:"Roll back the changes of the run to the stack if any part of it does not become ready. Requires --applyset."`
+	Atomic       bool          `json:"atomic" doc:"Roll back the stack if any part of it does not become ready. Requires --applyset."`
 	Health       []HealthRule  `json:"health" doc:"When resources of the stack's applications are ready."`
 	Applications []Application `json:"applications" doc:"The applications of the stack."`
 }
@@ -40,11 +40,11 @@ type Stack struct {
 // that are not in the stream.
 type Application struct {
 	Name      string       `json:"name" doc:"The application's name."`
-	DependsOn []string     `json:"dependsOn" doc:"The applications that must be healthy first: of this stack by name, of another as stack/application. The name of a stack means all of its applications."`
+	DependsOn []string     `json:"dependsOn" doc:"The applications that must be healthy first: of this stack by name, of another as stack/application, of a whole stack by its name."`
 	Timeout   string       `json:"timeout" doc:"How long the application may take, such as 5m." values:"a duration such as 90s or 5m"`
 	Health    []HealthRule `json:"health" doc:"When resources of the application are ready."`
 	Optional  bool         `json:"optional" doc:"The application may select nothing in the stream."`
-	External  []External   `json:"external" doc:"Instead of a selector: resources that are created outside the stream. Dependents of the application wait until they are ready."`
+	External  []External   `json:"external" doc:"Instead of a selector: resources outside the stream, which dependents of the application wait for."`
 	selecting
 }
 

@@ -21,8 +21,8 @@ type config struct {
 	Metadata    metadata       `json:"metadata" doc:"The name of the order, which the stamps contain."`
 	SortOrder   []selectorSpec `json:"sortOrder" doc:"Selectors; a resource belongs to the first one it matches."`
 	TypeOrder   typeOrderSpec  `json:"typeOrder" doc:"The order of kinds within a layer: legacy (kustomize's, the default), helm, fifo (as read), or an object with default, first and last." values:"legacy, helm or fifo"`
-	OutputOrder string         `json:"outputOrder" doc:"The order of the output: plan (the default) puts an unmatched resource before the first resource that needs it; precedence puts it at the position of the unmatched layer." values:"plan or precedence"`
-	Layers      []layerSpec    `json:"layers" doc:"Changes to the sequence of layers: the layers that a layer depends on, instead of the one before it in the list."`
+	OutputOrder string         `json:"outputOrder" doc:"Where the output has unmatched resources: plan (the default), before the first resource that needs them; precedence, at the position of the unmatched layer." values:"plan or precedence"`
+	Layers      []layerSpec    `json:"layers" doc:"The layers that a layer depends on, instead of the one before it in the list."`
 	applierFields
 	emitSpec
 	Strict  bool `json:"strict" doc:"Make a selector that matches nothing an error instead of a warning."`
@@ -61,7 +61,7 @@ type metadata struct {
 type selectorSpec struct {
 	conditionSpec
 	Name      *string `json:"name" doc:"The resource's name as the function receives it."`
-	Unmatched bool    `json:"unmatched" doc:"The position of all resources that no other selector matches."`
+	Unmatched bool    `json:"unmatched" doc:"The position of resources that no other selector matches."`
 	Layer     string  `json:"layer" doc:"The layer's name. Default: made from the selector, such as tier=data." values:"a name"`
 	Gate      string  `json:"gate" doc:"What later layers wait for: ready (the default) or applied." values:"ready or applied"`
 	Timeout   string  `json:"timeout" doc:"How long the layer may take to become ready, such as 5m." values:"a duration such as 90s or 5m"`
@@ -69,17 +69,17 @@ type selectorSpec struct {
 
 // conditionSpec are conditions on a resource's metadata, except its name.
 type conditionSpec struct {
-	MatchAnnotations map[string]string `json:"matchAnnotations" doc:"Annotations a resource must have, each with this value."`
+	MatchAnnotations map[string]string `json:"matchAnnotations" doc:"Annotations that a resource must have."`
 	MatchExpressions []requirement     `json:"matchExpressions" doc:"Conditions on annotations."`
 	LabelSelector    *labelSelector    `json:"labelSelector" doc:"A label selector, as in a Deployment."`
-	Group            *string           `json:"group" doc:"The resource's API group; an empty string is the core group."`
+	Group            *string           `json:"group" doc:"The API group; an empty string is the core group."`
 	Kind             *string           `json:"kind" doc:"The resource's kind."`
-	Namespace        *string           `json:"namespace" doc:"The resource's namespace; an empty string is a resource without one."`
+	Namespace        *string           `json:"namespace" doc:"The namespace; an empty string is a resource without one."`
 }
 
 // labelSelector has the fields of metav1.LabelSelector.
 type labelSelector struct {
-	MatchLabels      map[string]string `json:"matchLabels" doc:"Labels a resource must have, each with this value."`
+	MatchLabels      map[string]string `json:"matchLabels" doc:"Labels that a resource must have."`
 	MatchExpressions []requirement     `json:"matchExpressions" doc:"Conditions on labels."`
 }
 
@@ -93,7 +93,7 @@ type requirement struct {
 // layerSpec is an entry of layers.
 type layerSpec struct {
 	Name      string   `json:"name" doc:"A layer of this order."`
-	DependsOn []string `json:"dependsOn" doc:"The layers it depends on: of this order by name, of another as order/layer. Empty: none. Absent: the one before it in the list."`
+	DependsOn []string `json:"dependsOn" doc:"The layers it depends on: of this order by name, of another as order/layer. Empty: none."`
 }
 
 // typeOrderSpec is a name, or a name with kinds moved to the front or the end.

@@ -16,28 +16,26 @@ import (
 // docs/files.md lists every field of the files that people write, from the types into
 // which they are decoded. `make golden` writes it.
 func TestFilesPage(t *testing.T) {
-	rules := fieldTable("rules[].", reflect.TypeFor[HealthRule]())
 	page := "# Files\n\n" +
-		"Every field of the files that you write. An unknown field is an error that suggests the\n" +
-		"nearest known one.\n\n" +
+		"Every field of the files that you write, a string unless another type is given. An unknown field\n" +
+		"is an error that suggests the nearest known one.\n\n" +
 		"## SortOrder\n\n" +
-		"The configuration of `sortorder`, and the file of `ordapply --order`, which may also\n" +
-		"contain stacks, timeouts and health rules. [schema.json](../sortorder/schema.json) is its\n" +
-		"JSON Schema, for editors: `# yaml-language-server: $schema=schema.json` as the first line.\n" +
-		"[sortorder](sortorder.md) and [ordering](ordering.md#stacks) explain the fields.\n\n" +
+		"The configuration of [`sortorder`](sortorder.md), and the file of `ordapply --order`, which may\n" +
+		"also contain [stacks](ordering.md#stacks), timeouts and health rules. Editors validate it with\n" +
+		"its JSON Schema, [schema.json](../sortorder/schema.json): the first line is\n" +
+		"`# yaml-language-server: $schema=schema.json`.\n\n" +
 		fieldTable("", reflect.TypeFor[config]()) +
 		"\n## HealthRules\n\n" +
 		"The file of `ordapply --health-rules`: `apiVersion: " + APIVersion + "`, `kind: HealthRules`, and\n" +
-		"`rules`. [Readiness](health.md) explains the conditions.\n\n" + rules +
+		"`rules`, a list with the fields of `stacks[].health` ([readiness](health.md#rules-for-a-kind)).\n" +
 		"\n## Fleet\n\n" +
-		"The file of `ordapply apply --fleet`: clusters, and the cohorts that group them.\n" +
-		"[Fleets](fleets.md) explains it.\n\n" + fleetTable() +
+		"The file of `ordapply apply --fleet` ([fleets](fleets.md)).\n\n" + fleetTable() +
 		"\n## Configuration\n\n" +
 		"The file of `ordapply --config`: names of [flags](commands.md) without dashes, such as\n" +
 		"`wave-timeout: 10m`. The command line and environment variables take precedence.\n\n" +
 		"## Files that ordapply writes\n\n" +
 		"- `-o json` writes [events](events.md), whose schema is [events.schema.json](events.schema.json).\n" +
-		"- `plan --out FILE` writes a [plan](plan.md) for `apply --plan`. It is not meant to be edited.\n" +
+		"- `plan --out FILE` writes a [plan](plan.md) for `apply --plan`, which is not meant to be edited.\n" +
 		"- `--metrics-file` writes [metrics](metrics.md), `--report` a [page](report.md).\n"
 	file := filepath.Join("..", "docs", "files.md")
 	if os.Getenv("ORDAPPLY_GOLDEN") != "" {
@@ -49,22 +47,35 @@ func TestFilesPage(t *testing.T) {
 }
 
 func fleetTable() string {
-	table := "| field | type | meaning |\n|---|---|---|\n"
+	table := "| field | meaning |\n|---|---|\n"
+	const selector = "cohorts[].selector"
 	for _, f := range fleet.Fields() {
-		table += fmt.Sprintf("| `%s` | %s | %s |\n", f.Path, f.Type, f.Meaning)
+		if strings.HasPrefix(f.Path, selector+".") {
+			continue
+		}
+		if f.Path == selector {
+			f.Meaning += " Fields as in `sortOrder[].labelSelector`."
+		}
+		table += fieldRow(f.Path, f.Type, f.Meaning)
 	}
 	return table
 }
 
-// fieldTable returns a table of the fields below a path, and of the fields in them. A type
-// whose fields are in the table already is named instead.
+// fieldTable returns a table of the fields below a path, and of the fields in them. If the
+// fields of a type are in the table already, a reference to them takes their place.
 func fieldTable(path string, of reflect.Type) string {
-	return "| field | type | meaning |\n|---|---|---|\n" + fieldRows(path, of, map[reflect.Type]string{})
+	return "| field | meaning |\n|---|---|\n" + fieldRows(path, of, map[reflect.Type]string{})
 }
 
 func fieldRows(path string, of reflect.Type, seen map[reflect.Type]string) string {
 	var rows strings.Builder
 	for _, field := range fieldsOf(of) {
+		if isCondition(of, field) && path != "sortOrder[]." {
+			if field.Index[len(field.Index)-1] == 0 {
+				fmt.Fprintf(&rows, "| `%s…` | `matchAnnotations` to `namespace`, as in `sortOrder[]`. |\n", path)
+			}
+			continue
+		}
 		name := path + field.Tag.Get("json")
 		kind, inner, step := describeType(field.Type)
 		meaning := field.Tag.Get("doc")
@@ -72,13 +83,28 @@ func fieldRows(path string, of reflect.Type, seen map[reflect.Type]string) strin
 			meaning += " Fields as in `" + known + "`."
 			inner = nil
 		}
-		fmt.Fprintf(&rows, "| `%s` | %s | %s |\n", name, kind, meaning)
+		rows.WriteString(fieldRow(name, kind, meaning))
 		if inner != nil {
 			seen[inner] = name
 			rows.WriteString(fieldRows(name+step+".", inner, seen))
 		}
 	}
 	return rows.String()
+}
+
+// fieldRow returns a row of a table: the field with its type, unless that is string.
+func fieldRow(name, kind, meaning string) string {
+	if kind == "string" {
+		return fmt.Sprintf("| `%s` | %s |\n", name, meaning)
+	}
+	return fmt.Sprintf("| `%s` (%s) | %s |\n", name, kind, meaning)
+}
+
+// isCondition reports whether a field of a struct is one of the conditions that selectors,
+// applications and rules share.
+func isCondition(of reflect.Type, field reflect.StructField) bool {
+	place := field.Index[:len(field.Index)-1]
+	return len(place) > 0 && of.FieldByIndex(place).Type == reflect.TypeFor[conditionSpec]()
 }
 
 // describeType returns the word for a type, the struct whose fields it has, and what comes

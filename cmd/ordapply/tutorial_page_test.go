@@ -106,6 +106,8 @@ func followTutorial(t *testing.T, steps []tutorialStep) []tutorialOutput {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", script.String())
 	cmd.Env, cmd.Dir = tutorialEnv(t), t.TempDir()
+	manifests := filepath.Join("examples", "bookshop")
+	require.NoError(t, os.CopyFS(filepath.Join(cmd.Dir, manifests), os.DirFS(filepath.Join("..", "..", manifests))))
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.WaitDelay = 10 * time.Second
 	err := cmd.Run()

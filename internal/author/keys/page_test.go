@@ -12,7 +12,7 @@ import (
 )
 
 // row is what docs/annotations.md says about a key: the form of its value, what it means,
-// and the page with more.
+// and for keys in manifests the page with more.
 type row struct{ value, meaning, see string }
 
 // rows describes every annotation and label.
@@ -22,7 +22,7 @@ func rows() map[string]row {
 		"failed-when":   {"a CEL condition over `self`", "the resource has failed when it holds", "[health](health.md#rules-on-an-object)"},
 		"ignore-fields": {"paths such as `spec.replicas, …`", "fields that are left to other field managers once these own them", "[apply](apply.md#fields-that-others-may-change)"},
 		"lifecycle":     {"`keep`", "neither prune nor delete removes the resource", "[state](state.md#what-is-pruned)"},
-		"on-immutable":  {"`recreate`", "the resource may be deleted and created again to change an immutable field", "[apply](apply.md#annotations)"},
+		"on-immutable":  {"`recreate`", "the resource may be deleted and created again to change an immutable field", "[apply](apply.md#recreating-an-object)"},
 		"ordering":      {"`true` or `false`, for the whole stream", "`false`: only declared dependencies define the order", "[ordering](ordering.md#turning-ordering-off)"},
 		"prerequisites": {"`true` or `false`, for the whole stream", "`false`: CRDs and Namespaces get no wave of their own", "[ordering](ordering.md#turning-ordering-off)"},
 		"provides":      {"`group/Kind, …`", "kinds that exist once the resource is ready", "[ordering](ordering.md#edges)"},
@@ -30,34 +30,34 @@ func rows() map[string]row {
 		"timeout":       {"a duration such as `90s`", "how long the resource may take to become ready", "[apply](apply.md#annotations)"},
 		"wait":          {"`none`, `applied` or `ready`", "what later waves wait for", "[apply](apply.md#annotations)"},
 
-		"emitted":       {"names of tools", "the tools whose annotations were written too, which are not read as declarations", "[emit](emit.md)"},
-		"gate":          {"`applied`", "later layers wait until the layer is applied, not ready", "[sortorder](sortorder.md#the-stamps)"},
-		"layer":         {"`order/layer`", "the layer of the resource", "[sortorder](sortorder.md#the-stamps)"},
-		"layer-needs":   {"`order/layer, …`", "every layer before this one; absent: all layers of the order with a lower wave", "[sortorder](sortorder.md#the-stamps)"},
-		"layer-timeout": {"a duration", "how long the layer may take", "[sortorder](sortorder.md#the-stamps)"},
-		"unmatched":     {"`true` or `placed`", "no selector matches the resource; `placed`: the order says where it goes, as with `unmatched: true`", "[sortorder](sortorder.md#the-stamps)"},
-		"wave":          {"a number", "the position of the layer in its order, from 0", "[sortorder](sortorder.md#the-stamps)"},
+		"emitted":       {"names of tools", "the tools whose annotations [emit](emit.md) wrote, which are not read as declarations", ""},
+		"gate":          {"`applied`", "later layers wait until this one is applied, not ready", ""},
+		"layer":         {"`order/layer`", "the layer of the resource", ""},
+		"layer-needs":   {"`order/layer, …`", "with `layers`, or if the rest is not last: every layer before this one; absent: all layers of the order with a lower wave", ""},
+		"layer-timeout": {"a duration", "how long the layer may take", ""},
+		"unmatched":     {"`true` or `placed`", "no selector matches the resource; `placed`: the order lists `unmatched: true`, or has an entry of `layers` for it", ""},
+		"wave":          {"a number", "the position of the layer in its order, from 0; not on unmatched resources", ""},
 
-		"about":             {"JSON", "a summary of the revision, on its Secret", "[history](history.md)"},
-		"applied":           {"a fingerprint", "fingerprint of the manifest that was applied last; an unchanged object is not sent again", "[apply](apply.md)"},
-		"contents-digest":   {"a digest", "digest of the kinds and namespaces of an apply set, on its parent; shows whether another client changed them", "[state](state.md)"},
-		"contents-revision": {"a number", "the revision whose run wrote the parent last", "[state](state.md)"},
-		"former-members":    {"JSON", "members of an apply set that no kept revision contains, on its parent", "[state](state.md)"},
-		"home":              {"a namespace", "where an apply set with a cluster-scoped parent keeps its Lease and its history", "[state](state.md)"},
-		"hook-of":           {"the name of an apply set", "the set whose hook created the object", "[hooks](hooks.md)"},
-		"record":            {"JSON", "what the run of a revision did, and why it failed, on its Secret", "[history](history.md)"},
-		"revisions":         {"JSON", "the revisions of an apply set that count, on its parent", "[history](history.md)"},
-		"taken-from":        {"JSON", "objects of other tools' records that an apply set takes over and its stream does not contain, on its parent, until they are pruned", "[migrate](migrate.md)"},
-		"times":             {"JSON", "how long the run of a revision took, on its Secret", "[history](history.md)"},
-		"values":            {"`not-kept`", "the values of the Secret are not kept, in the manifest of a revision; no run writes it", "[history](history.md)"},
+		"about":             {"JSON", "a summary, on the Secret of a revision", ""},
+		"applied":           {"a fingerprint", "fingerprint of the manifest that was applied last ([unchanged](apply.md#what-unchanged-means))", ""},
+		"contents-digest":   {"a digest", "digest of the kinds and namespaces of an apply set, on its parent: shows changes by other clients", ""},
+		"contents-revision": {"a number", "the revision whose run wrote the parent last", ""},
+		"former-members":    {"JSON", "members that no kept revision contains, on the parent", ""},
+		"home":              {"a namespace", "where an apply set with a cluster-scoped parent keeps its Lease and history", ""},
+		"hook-of":           {"the name of an apply set", "the set whose hook created the object", ""},
+		"record":            {"JSON", "what its run did, and why it failed, on the Secret of a revision", ""},
+		"revisions":         {"JSON", "the revisions that count, on the parent", ""},
+		"taken-from":        {"JSON", "objects of [other tools' records](migrate.md#a-live-application) that will be pruned, on the parent", ""},
+		"times":             {"JSON", "how long its run took, on the Secret of a revision", ""},
+		"values":            {"`not-kept`", "in the manifest of a revision: the values of the Secret are not kept. No run writes it to the cluster", ""},
 
-		"applyset":  {"an identifier", "the apply set of a revision", "[history](history.md)"},
-		"chunk":     {"a number", "the part of a revision that a Secret holds", "[history](history.md)"},
-		"cluster":   {"a name", "the cluster that an Application deploys to", "[argocd](argocd.md#fleets)"},
-		"cohort":    {"a name", "the cohort of that cluster", "[argocd](argocd.md#fleets)"},
-		"revision":  {"a number", "the revision that a Secret holds", "[history](history.md)"},
-		"status":    {"`deployed`, `superseded`, `failed` or `pending`", "how the run of a revision ended", "[history](history.md)"},
-		"values-of": {"an identifier", "the apply set whose values of Secrets a Secret keeps", "[history](history.md)"},
+		"applyset":  {"an identifier", "the apply set of a revision", ""},
+		"chunk":     {"a number", "the part of a revision that a Secret holds", ""},
+		"cluster":   {"a name", "the cluster that an Application deploys to", ""},
+		"cohort":    {"a name", "the cohort of that cluster", ""},
+		"revision":  {"a number", "the revision that a Secret holds", ""},
+		"status":    {"`deployed`, `superseded`, `failed` or `pending`", "how the run of a revision ended", ""},
+		"values-of": {"an identifier", "the apply set whose values of Secrets a Secret keeps", ""},
 	}
 }
 
@@ -69,11 +69,18 @@ func TestAnnotationsPage(t *testing.T) {
 	require.NoError(t, err)
 	page, described := string(text), rows()
 	for name, keys := range map[string][]string{"manifests": names(authors), "stamps": names(stamps), "live": names(live), "labels": labels()} {
-		table := "<!-- keys: " + name + " -->\n\n| key | value | meaning | see |\n|---|---|---|---|\n"
+		table := "<!-- keys: " + name + " -->\n\n| key | value | meaning |\n|---|---|---|\n"
+		if name == "manifests" {
+			table = "<!-- keys: " + name + " -->\n\n| key | value | meaning | see |\n|---|---|---|---|\n"
+		}
 		for _, key := range keys {
 			r, known := described[key]
 			require.True(t, known, "describe %s in rows", key)
-			table += fmt.Sprintf("| `%s` | %s | %s | %s |\n", key, r.value, r.meaning, r.see)
+			table += fmt.Sprintf("| `%s` | %s | %s |", key, r.value, r.meaning)
+			if name == "manifests" {
+				table += " " + r.see + " |"
+			}
+			table += "\n"
 			delete(described, key)
 		}
 		table += "\n"

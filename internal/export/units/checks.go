@@ -8,9 +8,8 @@ import (
 
 // check sets which steps each unit waits for.
 func (c *cutter) check() {
-	awaited := c.awaited()
 	for i := range c.plan.Steps {
-		if !awaited[i] {
+		if !c.awaited[i] && c.answering[i] == nil {
 			continue
 		}
 		for _, u := range c.checkers(i) {
@@ -22,8 +21,8 @@ func (c *cutter) check() {
 	}
 }
 
-// awaited reports for each step whether anything waits for it to become ready.
-func (c *cutter) awaited() []bool {
+// isAwaited reports for each step whether anything waits for it to become ready.
+func (c *cutter) isAwaited() []bool {
 	out := make([]bool, len(c.plan.Steps))
 	for i, s := range c.plan.Steps {
 		out[i] = out[i] || s.Gate == graph.Ready
@@ -41,6 +40,9 @@ func (c *cutter) awaited() []bool {
 func (c *cutter) checkers(i int) []int {
 	s := c.plan.Steps[i]
 	own := []int{c.within[i]}
+	if steps := c.answering[i]; steps != nil {
+		return c.unitsOf(steps)
+	}
 	if c.instant(i) {
 		return own
 	}
@@ -73,6 +75,16 @@ func (c *cutter) lastOf(wave int) []int {
 			units, level = nil, p.level
 		}
 		units = append(units, c.within[i])
+	}
+	slices.Sort(units)
+	return slices.Compact(units)
+}
+
+// unitsOf returns the units of steps, each once.
+func (c *cutter) unitsOf(steps []int) []int {
+	units := make([]int, len(steps))
+	for n, i := range steps {
+		units[n] = c.within[i]
 	}
 	slices.Sort(units)
 	return slices.Compact(units)

@@ -46,6 +46,8 @@ type cutter struct {
 	within  []int   // per step: its unit
 	// dependents are for each step those that need it.
 	dependents [][]int
+	awaited    []bool  // per step: anything waits for it to become ready
+	answering  [][]int // per step: the steps with whose units it becomes ready, see answeredWith
 	units      []Unit
 	lost       []Lost
 }
@@ -65,6 +67,8 @@ func Units(plan *ordering.Plan, instant func(step int) bool) Cut {
 	c := &cutter{plan: plan, at: plan.Positions(), instant: instant, places: make([]place, len(plan.Steps)), within: make([]int, len(plan.Steps))}
 	c.dependents = dependents(plan, c.at)
 	c.placeSteps()
+	c.awaited = c.isAwaited()
+	c.answering = c.answeredWith(c.awaited)
 	c.group()
 	c.name()
 	c.connect()
