@@ -29,7 +29,7 @@ type Options struct {
 	ForceConflicts applyset.Force
 	// DryRun makes the API server validate everything and store nothing; nothing is waited for.
 	DryRun bool
-	// KeepGoing applies what does not depend on a failed object; default: the run ends with
+	// KeepGoing applies the objects that depend on no failed one; default: the run ends with
 	// the wave of the failure.
 	KeepGoing bool
 	// Timeout bounds the run; default: the deadline of its context, if any.

@@ -60,7 +60,7 @@ type Scope struct {
 // Stream is a set of manifests that is ready to be planned and applied:
 // namespaces are resolved and IDs are unique.
 type Stream struct {
-	Resources []ordering.Resource                      // what is planned, in the order of the inputs
+	Resources []ordering.Resource                      // the planned resources, in the order of the inputs
 	Objects   map[object.ID]*unstructured.Unstructured // their manifests
 	// Excluded are the excluded resources.
 	Excluded []ordering.Resource
