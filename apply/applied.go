@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/kube/redact"
 	"github.com/ordapply/ordapply/internal/live/write"
 	"github.com/ordapply/ordapply/internal/run/request"
@@ -24,8 +25,8 @@ func (r *run) applied(i int, live *unstructured.Unstructured) {
 		r.awaitDeletion(i, live)
 		return
 	}
-	if err := r.applier.Membership.AnswerError(live); err != nil && !s.fromRead {
-		r.fail(i, Failed, err)
+	if err := r.applier.owner().AnswerError(live); err != nil && !s.fromRead {
+		r.fail(i, event.Failed, err)
 		return
 	}
 	if !r.applier.DryRun && !s.fromRead && !s.migrationTried && r.snapshot.TakesOver(i, live) {
@@ -41,7 +42,7 @@ func (r *run) applied(i int, live *unstructured.Unstructured) {
 	s.owners.Left = write.RedactLeftFields(r.snapshot.Owner.LeftFields(s.ownFields, live), redact.NewReplacer(r.secretsOf(i)))
 	s.judged.Start(live, s.unchanged && !r.madeWorkload)
 	r.recordChange(i, live)
-	r.move(i, Waiting, "")
+	r.move(i, event.Waiting, "")
 	if r.failOverdue(i); s.state.Final() {
 		return
 	}
@@ -51,7 +52,7 @@ func (r *run) applied(i int, live *unstructured.Unstructured) {
 		r.pass(i)
 	}
 	if ungated || s.gatePassed && !r.order.HoldsUntil(i, ordering.Ready) && !r.order.HoldsUntil(i, ordering.Started) {
-		r.finish(i, Applied, "")
+		r.finish(i, event.Applied, "")
 		r.passStarted(i)
 		r.onGatePassed(i, ordering.Ready)
 		return
@@ -69,7 +70,7 @@ func (r *run) applied(i int, live *unstructured.Unstructured) {
 // keepWaiting watches a step's object, unless the step has ended.
 func (r *run) keepWaiting(i int, live *unstructured.Unstructured) {
 	r.replayBuffered(i, live)
-	if s := &r.steps[i]; s.state == Waiting && !r.kindWaiter.IsWaiting(i) {
+	if s := &r.steps[i]; s.state == event.Waiting && !r.kindWaiter.IsWaiting(i) {
 		r.watches.Follow(i)
 		if !r.applier.NoDiagnosis && !r.applier.DryRun && !r.OnePass {
 			r.podWatcher.Start(i, s.target())
@@ -79,7 +80,7 @@ func (r *run) keepWaiting(i int, live *unstructured.Unstructured) {
 
 // onColumnsRead judges a step that waited for printer columns.
 func (r *run) onColumnsRead(i int) {
-	if s := &r.steps[i]; s.state == Waiting && s.lastSeen != nil {
+	if s := &r.steps[i]; s.state == event.Waiting && s.lastSeen != nil {
 		live := s.lastSeen
 		r.evaluate(i, live)
 		r.keepWaiting(i, live)

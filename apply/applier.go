@@ -3,14 +3,20 @@
 // final state.
 //
 //	cluster, err := kube.Connect(config)
+//	summary, err := apply.Objects(ctx, cluster, objects, apply.Options{Namespace: "shop"})
+//
+// Objects is three steps, which a program may take one by one, for instance to show the plan
+// or a preview first:
+//
 //	stream, err := apply.NewStream(inputs, apply.Scope{Namespace: "shop", Kind: cluster.Kind})
 //	plan, err := stream.Plan(ordering.Options{})
 //	applier := apply.Applier{Cluster: cluster, Events: print}
 //	preview, err := applier.Preview(ctx, plan, stream.Objects) // writes nothing
 //	summary, err := applier.Run(ctx, plan, stream.Objects)
 //
-// Remover deletes live objects in the order of an ordering.Deletion. Package
-// state runs both under the lock of an apply set, with a history.
+// Package event has the events and results of a run. Package remove deletes live objects in
+// the order of an ordering.Deletion. Package state runs both under the lock of an apply set,
+// with a history.
 //
 // One loop owns all state. Workers receive requests and send back results,
 // watches send changes, timers send that they fired. So nothing is locked,
@@ -26,6 +32,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/live/access"
 	"github.com/ordapply/ordapply/internal/live/write"
@@ -36,7 +43,6 @@ import (
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/preview"
 	"github.com/ordapply/ordapply/internal/kube/redact"
-	"github.com/ordapply/ordapply/internal/run/preflight"
 	"github.com/ordapply/ordapply/internal/run/request"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
@@ -58,10 +64,10 @@ type Applier struct {
 	// plan. It does not become a member of a set; default: none.
 	NewNamespace string
 	// ForceConflicts takes over fields of others after a conflict; default: none.
-	ForceConflicts Force
+	ForceConflicts applyset.Force
 	// Membership makes the resources members of an apply set; default: no
 	// set.
-	Membership Membership
+	Membership applyset.Membership
 	Enclosing
 	// DryRun makes the API server validate everything and store nothing; nothing is waited for.
 	DryRun bool
@@ -105,7 +111,7 @@ type Applier struct {
 	SkipWait func(object.ID) bool
 	// Events is called with every transition, always from one goroutine. The
 	// run is paused until it returns. Default: discard.
-	Events func(Event)
+	Events func(event.Event)
 }
 
 // DefaultKindTimeout is the default of Applier.KindTimeout (k8sconnect ADR-007).
@@ -129,7 +135,7 @@ type Enclosing struct {
 	// Within runs hooks of the plan with the resources of the wave in which the plan has them.
 	// It is called from other goroutines, with a function that emits events, and may run for
 	// several waves at once. Its error fails the run. Default: no hook runs within the plan.
-	Within func(ctx context.Context, hooks []ordering.PlannedHook, emit func(Event)) ([]Result, error)
+	Within func(ctx context.Context, hooks []ordering.PlannedHook, emit func(event.Event)) ([]event.Result, error)
 	// Then names what follows the run and may make its resources ready: "the post-install
 	// hooks"; "" if nothing does. It is called after First. When everything is applied and
 	// nothing that is waited for moves, the run ends: what is not ready is Applied, with
@@ -152,7 +158,7 @@ type Enclosing struct {
 // all failures in plan order, each an *Error, and what ended the run early:
 // ErrInterrupted when ctx was canceled, a *RunTimeoutError, the cause of ctx when
 // that wraps kube.ErrFenced, or the error of Begin or First.
-func (a Applier) Run(ctx context.Context, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) (Summary, error) {
+func (a Applier) Run(ctx context.Context, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) (event.Summary, error) {
 	return newRun(a.withDefaults(), plan, objects).execute(ctx)
 }
 
@@ -173,7 +179,7 @@ func (a Applier) Send(ctx context.Context, obj *unstructured.Unstructured) error
 		return fault.Explain(redact.Error(obj, err))
 	}
 	live := answer.Live
-	if err := a.Membership.AnswerError(live); err != nil {
+	if err := a.owner().AnswerError(live); err != nil {
 		return err
 	}
 	if live.GetDeletionTimestamp() != nil {
@@ -188,11 +194,10 @@ func (a Applier) Send(ctx context.Context, obj *unstructured.Unstructured) error
 // when ctx ended the preview.
 func (a Applier) Preview(ctx context.Context, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) (*preview.Preview, error) {
 	a = a.withDefaults()
-	cluster, reader := kube.NewReadOnly(a.Cluster), a.reader(plan, objects)
-	reader.Cluster = cluster
 	return preview.Of(ctx, preview.Input{
-		Cluster: cluster, Plan: plan, Snapshot: reader, Sent: a.Sent, Timeout: a.Timeout, GoingBack: a.GoingBack, MayRecreate: a.mayRecreate,
-		NewNamespace: a.NewNamespace, KindTimeout: a.KindTimeout, MayAppear: preflight.Checks{Cluster: a.Cluster, Reader: reader, Plan: plan, KindTimeout: a.KindTimeout}.MayAppear,
+		Cluster: kube.NewReadOnly(a.Cluster), Plan: plan, Objects: objects, Manager: a.Manager, Membership: a.Membership, ForceConflicts: a.ForceConflicts,
+		Health: a.Health, Workers: a.Workers, Sent: a.Sent, Timeout: a.Timeout, GoingBack: a.GoingBack,
+		KindTimeout: a.KindTimeout, NewNamespace: a.NewNamespace, MayRecreate: a.MayRecreate,
 	})
 }
 
@@ -219,7 +224,7 @@ func (a Applier) withDefaults() Applier {
 		a.SkipWait = func(object.ID) bool { return false }
 	}
 	if a.Events == nil {
-		a.Events = func(Event) {}
+		a.Events = func(event.Event) {}
 	}
 	return a
 }
@@ -247,7 +252,7 @@ func (a Applier) MembershipErrors(ctx context.Context, plan *ordering.Plan, obje
 	for i, read := range reader.Read(ctx, a.Timeout) {
 		if err := reader.MembershipError(i, read, named); err != nil {
 			s := plan.Steps[i]
-			errs = append(errs, &Error{Wave: plan.WaveTitle(s.Wave), Op: OpApply, ID: s.ID, Err: err})
+			errs = append(errs, &event.Error{Wave: plan.WaveTitle(s.Wave), Op: event.OpApply, ID: s.ID, Err: err})
 		}
 	}
 	return errors.Join(errs...)

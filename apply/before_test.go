@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -37,12 +38,12 @@ func TestAFailureFromBeforeTheRun(t *testing.T) {
 		colour string // of the ConfigMap; blue before
 		writes map[time.Duration]map[string]any
 		took   time.Duration
-		state  apply.State
+		state  event.State
 	}{
-		"it recovers":             {"red", map[time.Duration]map[string]any{6 * time.Second: ready()}, 6 * time.Second, apply.Ready},
-		"it does not recover":     {"red", nil, time.Minute, apply.Failed},
-		"it fails anew":           {"red", map[time.Duration]map[string]any{7 * time.Second: late("2026-01-03T00:00:00Z")}, 7 * time.Second, apply.Failed},
-		"the run changes nothing": {"blue", nil, 0, apply.Failed},
+		"it recovers":             {"red", map[time.Duration]map[string]any{6 * time.Second: ready()}, 6 * time.Second, event.Ready},
+		"it does not recover":     {"red", nil, time.Minute, event.Failed},
+		"it fails anew":           {"red", map[time.Duration]map[string]any{7 * time.Second: late("2026-01-03T00:00:00Z")}, 7 * time.Second, event.Failed},
+		"the run changes nothing": {"blue", nil, 0, event.Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/test/memcluster"
 )
 
@@ -29,14 +30,14 @@ func imaged(m map[string]any, image string) map[string]any {
 }
 
 // mustRun applies manifests to the cluster and requires success.
-func (c *controlled) mustRun(t *testing.T, a apply.Applier, manifests ...map[string]any) apply.Summary {
+func (c *controlled) mustRun(t *testing.T, a apply.Applier, manifests ...map[string]any) event.Summary {
 	t.Helper()
 	summary, err := c.run(t, a, manifests...)
 	require.NoError(t, err)
 	return summary
 }
 
-func (c *controlled) run(t *testing.T, a apply.Applier, manifests ...map[string]any) (apply.Summary, error) {
+func (c *controlled) run(t *testing.T, a apply.Applier, manifests ...map[string]any) (event.Summary, error) {
 	t.Helper()
 	plan, stream := planOf(t, manifests...)
 	a.Cluster = c.Controlled

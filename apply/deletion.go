@@ -25,11 +25,11 @@ import (
 func (r *run) awaitDeletion(i int, live *unstructured.Unstructured) {
 	s := &r.steps[i]
 	if len(kube.DefinedKinds(live)) > 0 {
-		r.fail(i, Failed, write.CRDTerminating(live))
+		r.fail(i, event.Failed, write.CRDTerminating(live))
 		return
 	}
 	s.phase = awaitingGone
-	r.wait(i, Applying, event.WaitDeletion, "the old object is being deleted"+kube.DeletionBlockers(live)+"; the new one is applied when it is gone")
+	r.wait(i, event.Applying, event.WaitDeletion, "the old object is being deleted"+kube.DeletionBlockers(live)+"; the new one is applied when it is gone")
 	r.watches.Follow(i)
 	r.After(loop.PollEvery, func() { r.readAgain(i) }) // an open watch may have reported the deletion already
 }
@@ -38,7 +38,7 @@ func (r *run) awaitDeletion(i int, live *unstructured.Unstructured) {
 func (r *run) readTerminating(i int) {
 	s := &r.steps[i]
 	s.phase, s.applied = readingOld, request.Identity{}
-	r.wait(i, Applying, event.WaitDeletion, "the old object is being deleted")
+	r.wait(i, event.Applying, event.WaitDeletion, "the old object is being deleted")
 	r.send(request.Get, i)
 }
 
@@ -74,7 +74,7 @@ func (r *run) handleNamespace(name string, members []int, live *unstructured.Uns
 	going := err == nil && live.GetDeletionTimestamp() != nil
 	for _, i := range members {
 		if going && !r.steps[i].state.Final() {
-			r.fail(i, Failed, &fault.NamespaceTerminatingError{Namespace: name, BlockedBy: kube.DeletionBlockers(live)})
+			r.fail(i, event.Failed, &fault.NamespaceTerminatingError{Namespace: name, BlockedBy: kube.DeletionBlockers(live)})
 		}
 		r.release(i)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/internal/kube/redact"
 	"github.com/ordapply/ordapply/internal/live/diagnose"
@@ -30,7 +31,7 @@ func (r *run) diagnose(ctx context.Context) {
 	turns, silence := diagnose.NewTurns(), r.Connectivity.Outage()
 	for i := range r.steps {
 		s := &r.steps[i]
-		failure := &Error{}
+		failure := &event.Error{}
 		backends := slices.Clone(s.backends)
 		if webhook, ok := fault.WebhookService(s.err); ok {
 			backends = []object.ID{webhook}
@@ -46,7 +47,7 @@ func (r *run) diagnose(ctx context.Context) {
 			}
 			blocks := r.blockedBy(i)
 			findings := q.Diagnose(ctx, s.lastSeen, backends)
-			failure.Diagnosis = &Diagnosis{
+			failure.Diagnosis = &event.Diagnosis{
 				Of: s.ID, Findings: diagnose.Redact(findings, redact.NewReplacer(slices.Concat(secrets, q.SecretValues))),
 				Blocks: blocks, Waves: r.laterWaves(i, blocks),
 			}
@@ -61,7 +62,7 @@ func (r *run) blockedBy(i int) []object.ID {
 	var blocked []object.ID
 	seen := map[int]bool{i: true}
 	add := func(n int) {
-		if s := &r.steps[n]; s.state == Skipped || s.state == NotStarted {
+		if s := &r.steps[n]; s.state == event.Skipped || s.state == event.NotStarted {
 			blocked = append(blocked, s.ID)
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -69,7 +70,7 @@ func diagnose(t *testing.T, archive *txtar.Archive) []string {
 	cluster, requests := clusterOf(t, archive, live)
 	plan, stream := planOf(t, manifests...)
 	_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
-	var failure *apply.Error
+	var failure *event.Error
 	require.ErrorAs(t, err, &failure)
 	require.NotNil(t, failure.Diagnosis, failure)
 	require.LessOrEqual(t, *requests, 9)
@@ -88,7 +89,7 @@ func clusterOf(t *testing.T, archive *txtar.Archive, live *unstructured.Unstruct
 	if refusal := strings.TrimSpace(section(archive, "refusal")); refusal != "" {
 		script.Errs = slices.Repeat([]error{apierrors.NewInternalError(errors.New(refusal))}, 100)
 	}
-	cluster.Scripts[apply.Meta(live).ID] = script
+	cluster.Scripts[kube.Meta(live).ID] = script
 	cluster.Refuse = func(verb string, kind kube.Kind, _, _ string) error {
 		resource := kind.Resource.Resource
 		if verb != "watch" && resource != "namespaces" {
@@ -167,12 +168,12 @@ func TestDiagnosisIsBounded(t *testing.T) {
 		start := time.Now()
 		summary, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
 		require.Error(t, err)
-		require.Equal(t, 20, summary.Count(apply.TimedOut))
+		require.Equal(t, 20, summary.Count(event.TimedOut))
 		require.Equal(t, time.Minute, summary.Took, "the run's own time")
 		require.Equal(t, 80*time.Second, time.Since(start))
 		diagnosed := 0
 		for _, r := range summary.Results {
-			var failure *apply.Error
+			var failure *event.Error
 			require.ErrorAs(t, r.Err, &failure)
 			if failure.Diagnosis != nil {
 				diagnosed++

@@ -2,7 +2,6 @@ package apply_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -15,12 +14,53 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/kube"
-	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
-	"github.com/ordapply/ordapply/ordering/planner"
+	"github.com/ordapply/ordapply/test/memcluster"
 	"github.com/ordapply/ordapply/test/testcluster"
 )
+
+// Objects resolves namespaces, plans, applies in waves and waits: the Deployment follows the
+// ConfigMap that it uses, and both follow their Namespace.
+func ExampleObjects() {
+	var objects []*unstructured.Unstructured
+	for _, text := range []string{
+		"{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {template: {spec: {containers: [{name: web, envFrom: [{configMapRef: {name: web}}]}]}}}}",
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: web}, data: {color: green}}",
+		"{apiVersion: v1, kind: Namespace, metadata: {name: shop}}",
+	} {
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(text), &object.Object); err != nil {
+			log.Fatal(err)
+		}
+		objects = append(objects, object)
+	}
+	cluster := memcluster.NewControlled() // in place of kube.Connect(config)
+	cluster.Statuses["Deployment"] = map[time.Duration]map[string]any{time.Millisecond: {
+		"observedGeneration": int64(1), "replicas": int64(1), "updatedReplicas": int64(1), "readyReplicas": int64(1), "availableReplicas": int64(1),
+		"conditions": []any{memcluster.Condition("Available", "True")},
+	}}
+	summary, err := apply.Objects(context.Background(), cluster, objects, apply.Options{
+		Namespace: "shop",
+		Manager:   "my-tool",
+		Timeout:   10 * time.Second,
+		Events: func(e event.Event) {
+			if e.ID.Name != "" && e.State.Final() {
+				fmt.Println(e.ID, e.State)
+			}
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(summary.Counts().Text(nil))
+	// Output:
+	// Namespace shop ready
+	// ConfigMap shop/web ready
+	// Deployment shop/web ready
+	// 3 ready
+}
 
 // Planning needs no cluster: the custom resource waits for its definition.
 func ExampleStream_Plan() {
@@ -80,14 +120,14 @@ func ExampleApplier_Run() {
 	applier := apply.Applier{
 		Cluster: cluster,
 		Manager: "library-example",
-		Events:  func(e apply.Event) { fmt.Println(e.ID, e.State, e.Detail) },
+		Events:  func(e event.Event) { fmt.Println(e.ID, e.State, e.Detail) },
 	}
 	ctx := kube.WithRetries(context.Background(), func(r kube.Retry) { fmt.Println("retry", r.Attempt, "of", r.Of, "in", r.Pause, r.Cause) })
 	summary, err := applier.Run(ctx, plan, stream.Objects)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(summary.Count(apply.Ready), "ready")
+	fmt.Println(summary.Count(event.Ready), "ready")
 }
 
 // A preview writes nothing: it sends server-side dry runs of what would change.
@@ -110,28 +150,6 @@ func ExampleApplier_Preview() {
 	}
 }
 
-// A Remover deletes what exists of a stream, in reverse order.
-func ExampleRemover_Run() {
-	var (
-		ctx     = context.Background()
-		cluster kube.Cluster  // of kube.Connect
-		stream  *apply.Stream // of apply.NewStream
-	)
-	order, err := planner.DeletionOrder(stream.Resources, ordering.Options{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	live, err := apply.Find(ctx, cluster, stream.Resources)
-	if err != nil {
-		log.Fatal(err)
-	}
-	summary, err := apply.Remover{Cluster: cluster}.Run(ctx, order, live)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(summary.Count(apply.Deleted), "deleted,", summary.Count(apply.Kept), "kept")
-}
-
 // A controller calls Run again and again, and each call returns at once.
 func ExampleApplier_Run_onePass() {
 	var (
@@ -145,29 +163,10 @@ func ExampleApplier_Run_onePass() {
 		log.Fatal(err) // of resources that failed; waiting is no error
 	}
 	for _, r := range summary.Results {
-		if r.State == apply.Unsettled || r.State == apply.NotStarted {
+		if r.State == event.Unsettled || r.State == event.NotStarted {
 			fmt.Println(r.ID, "waits:", r.Waiting, r.Detail) // Deployment shop/web waits: Readiness 1 of 3 replicas are ready
 		}
 	}
-}
-
-// The error of a run joins one Error for each resource that failed.
-func ExampleError() {
-	database := object.ID{Group: "apps", Kind: "StatefulSet", Namespace: "shop", Name: "db"}
-	late := &apply.TimeoutError{After: 5 * time.Minute, Scope: "wave", Last: "0 of 1 replicas are ready"}
-	err := errors.Join(&apply.Error{Wave: "wave 2/3 (data)", Op: apply.OpWait, ID: database, Err: late})
-
-	fmt.Println(err)
-	for _, one := range ordering.FlattenErrors(err) {
-		var failure *apply.Error
-		var timeout *apply.TimeoutError
-		if errors.As(one, &failure) && errors.As(one, &timeout) {
-			fmt.Println("wait longer than", timeout.After, "for", failure.ID)
-		}
-	}
-	// Output:
-	// wave 2/3 (data): wait for StatefulSet shop/db: not ready after 5m0s (--wave-timeout): 0 of 1 replicas are ready
-	// wait longer than 5m0s for StatefulSet shop/db
 }
 
 // The example does what it says.

@@ -82,12 +82,3 @@ func (r *run) wasAbsent(i int) bool {
 	crd, ok := r.definition(i)
 	return ok && crd.origin.Created != ""
 }
-
-// MayRecreate reports whether a manifest allows its object to be deleted and created again
-// to change an immutable field.
-func MayRecreate(manifest *unstructured.Unstructured) bool { return write.MayRecreate(manifest) }
-
-// ExistingOf returns what a live object is to a run on an apply set.
-func ExistingOf(live *unstructured.Unstructured, set string) event.Existing {
-	return event.Existing{ID: Meta(live).ID, Origin: write.OriginOf(live, set), Known: true, WrittenBySet: write.WrittenOnlyBy(live, set)}
-}

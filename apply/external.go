@@ -14,7 +14,7 @@ func (r *run) newExternals() *wait.Externals {
 		OnChange: r.onExternalChange,
 		OnForbidden: func(i int, err error) {
 			if !r.steps[i].state.Final() {
-				r.fail(i, Failed, err)
+				r.fail(i, event.Failed, err)
 			}
 		},
 	})
@@ -27,7 +27,7 @@ func (r *run) awaitExternals(i int) bool {
 	if r.applier.DryRun || len(s.External) == 0 {
 		return false
 	}
-	r.move(i, Applying, "")
+	r.move(i, event.Applying, "")
 	for _, need := range s.External {
 		o := r.externals.Get(need.ID)
 		if o == nil {
@@ -37,7 +37,7 @@ func (r *run) awaitExternals(i int) bool {
 		}
 		if !o.Passed(need.Gate) {
 			o.AddWaiter(i)
-			r.wait(i, Applying, event.WaitExternal, o.Detail(need))
+			r.wait(i, event.Applying, event.WaitExternal, o.Detail(need))
 			return true
 		}
 	}
@@ -55,7 +55,7 @@ func (r *run) watchExternal(i int, need ordering.Need) *wait.External {
 	}
 	o, err := r.externals.Watch(need, kind)
 	if err != nil {
-		r.fail(i, Failed, err)
+		r.fail(i, event.Failed, err)
 	}
 	return o
 }

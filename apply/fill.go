@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/applyset"
 	livefill "github.com/ordapply/ordapply/internal/live/fill"
 	"github.com/ordapply/ordapply/internal/plan/mutation"
@@ -63,7 +64,7 @@ func (r *run) handleFilled(i int, filled livefill.Filled, err error) {
 	case r.Stopping:
 		r.endRequest(i)
 	case err != nil:
-		r.fail(i, Failed, err)
+		r.fail(i, event.Failed, err)
 	case len(filled.Unknown) > 0:
 		r.deferred(i, filled.Note())
 	default:

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/object"
 )
@@ -41,72 +42,72 @@ func TestWhenAStatusIsTrusted(t *testing.T) {
 		strict bool
 		same   bool // its spec does not change
 		took   time.Duration
-		state  apply.State
+		state  event.State
 		detail string
 	}{
 		"undated, about the spec before": {
-			before: running, took: 15 * time.Second, state: apply.Ready,
+			before: running, took: 15 * time.Second, state: event.Ready,
 			detail: "assumed: phase is Running, which may refer to the spec before the change: its status has not changed since",
 		},
 		"undated, about the spec before, strict": {
-			before: running, strict: true, took: 15 * time.Second, state: apply.Failed, detail: "strict readiness does not assume it",
+			before: running, strict: true, took: 15 * time.Second, state: event.Failed, detail: "strict readiness does not assume it",
 		},
 		"undated, and the status changes": {
-			before: running, writes: map[time.Duration]map[string]any{ten: {"phase": "Running", "since": "now"}}, took: ten, state: apply.Ready,
+			before: running, writes: map[time.Duration]map[string]any{ten: {"phase": "Running", "since": "now"}}, took: ten, state: event.Ready,
 		},
 		"undated, and it goes on": {
-			before: running, writes: map[time.Duration]map[string]any{time.Second: {"phase": "Updating"}, time.Minute: running}, took: time.Minute, state: apply.Ready,
+			before: running, writes: map[time.Duration]map[string]any{time.Second: {"phase": "Updating"}, time.Minute: running}, took: time.Minute, state: event.Ready,
 		},
 		"undated failure about the spec before": {
-			before: status{"phase": "Failed"}, writes: map[time.Duration]map[string]any{ten: running}, took: ten, state: apply.Ready,
+			before: status{"phase": "Failed"}, writes: map[time.Duration]map[string]any{ten: running}, took: ten, state: event.Ready,
 		},
 		"undated failure that stays": {
-			before: status{"phase": "Failed"}, took: 15 * time.Second, state: apply.Failed, detail: "phase is Failed",
+			before: status{"phase": "Failed"}, took: 15 * time.Second, state: event.Failed, detail: "phase is Failed",
 		},
-		"undated, unchanged": {before: running, same: true, state: apply.Ready},
+		"undated, unchanged": {before: running, same: true, state: event.Ready},
 		"dated": {
-			before: conditions(1, ready), writes: map[time.Duration]map[string]any{time.Second: conditions(2, ready)}, took: time.Second, state: apply.Ready,
+			before: conditions(1, ready), writes: map[time.Duration]map[string]any{time.Second: conditions(2, ready)}, took: time.Second, state: event.Ready,
 		},
-		"new, with a status": {writes: map[time.Duration]map[string]any{time.Second: running}, took: time.Second, state: apply.Ready},
+		"new, with a status": {writes: map[time.Duration]map[string]any{time.Second: running}, took: time.Second, state: event.Ready},
 		"neutral at first": {
 			writes: map[time.Duration]map[string]any{time.Second: {"observedGeneration": int64(1)}, 3 * time.Second: conditions(1, condition("Ready", "False")), ten: conditions(1, ready)},
-			took:   ten, state: apply.Ready,
+			took:   ten, state: event.Ready,
 		},
 		"neutral at first, strict": {
 			writes: map[time.Duration]map[string]any{time.Second: conditions(1, condition("Paused", "False")), 3 * time.Second: conditions(1, condition("Ready", "False")), ten: conditions(1, ready)},
-			strict: true, took: ten, state: apply.Ready,
+			strict: true, took: ten, state: event.Ready,
 		},
 		"neutral for ever": {
 			writes: map[time.Duration]map[string]any{time.Second: {"address": "10.0.0.1"}},
-			took:   15 * time.Second, state: apply.Ready, detail: "assumed: its status does not say whether it is ready",
+			took:   15 * time.Second, state: event.Ready, detail: "assumed: its status does not say whether it is ready",
 		},
 		"neutral for ever, strict": {
 			writes: map[time.Duration]map[string]any{time.Second: {"address": "10.0.0.1"}},
-			strict: true, took: 15 * time.Second, state: apply.Failed, detail: "strict readiness does not assume it",
+			strict: true, took: 15 * time.Second, state: event.Failed, detail: "strict readiness does not assume it",
 		},
-		"neutral for long, unchanged":         {before: status{"address": "10.0.0.1"}, same: true, state: apply.Ready},
-		"neutral for long, unchanged, strict": {before: status{"address": "10.0.0.1"}, same: true, strict: true, state: apply.Failed},
-		"neutral, and changed":                {before: status{"address": "10.0.0.1"}, took: 15 * time.Second, state: apply.Ready},
+		"neutral for long, unchanged":         {before: status{"address": "10.0.0.1"}, same: true, state: event.Ready},
+		"neutral for long, unchanged, strict": {before: status{"address": "10.0.0.1"}, same: true, strict: true, state: event.Failed},
+		"neutral, and changed":                {before: status{"address": "10.0.0.1"}, took: 15 * time.Second, state: event.Ready},
 		"degraded at first": {
 			writes: map[time.Duration]map[string]any{time.Second: conditions(1, condition("Degraded", "True")), ten: conditions(1, condition("Degraded", "False"), ready)},
-			took:   ten, state: apply.Ready,
+			took:   ten, state: event.Ready,
 		},
 		"degraded for ever": {
 			writes: map[time.Duration]map[string]any{time.Second: conditions(1, condition("Degraded", "True"))},
-			took:   15 * time.Second, state: apply.Failed, detail: "condition Degraded is True",
+			took:   15 * time.Second, state: event.Failed, detail: "condition Degraded is True",
 		},
-		"degraded for long, unchanged": {before: conditions(1, condition("Degraded", "True")), same: true, state: apply.Failed},
+		"degraded for long, unchanged": {before: conditions(1, condition("Degraded", "True")), same: true, state: event.Failed},
 		"degraded later": {
 			writes: map[time.Duration]map[string]any{time.Second: conditions(1, condition("Ready", "False")), time.Minute: conditions(1, condition("Degraded", "True"))},
-			took:   time.Minute, state: apply.Failed, detail: "condition Degraded is True",
+			took:   time.Minute, state: event.Failed, detail: "condition Degraded is True",
 		},
 		"stalled": {
 			writes: map[time.Duration]map[string]any{time.Second: conditions(1, condition("Stalled", "True"))},
-			took:   time.Second, state: apply.Failed, detail: "condition Stalled is True",
+			took:   time.Second, state: event.Failed, detail: "condition Stalled is True",
 		},
 		"failed, and says of which generation": {
 			writes: map[time.Duration]map[string]any{time.Second: {"phase": "InstallFailed", "observedGeneration": int64(1)}},
-			took:   time.Second, state: apply.Failed, detail: "phase is InstallFailed",
+			took:   time.Second, state: event.Failed, detail: "phase is InstallFailed",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +129,7 @@ func TestWhenAStatusIsTrusted(t *testing.T) {
 				result := summary.Results[len(summary.Results)-1]
 				require.Equal(t, c.state, result.State, "%v", err)
 				require.Contains(t, result.Detail, c.detail)
-				if c.detail == "" && c.state == apply.Ready && c.before == nil {
+				if c.detail == "" && c.state == event.Ready && c.before == nil {
 					require.Empty(t, result.Detail)
 				}
 				require.Equal(t, c.took, summary.Took)

@@ -41,9 +41,9 @@ func (r *run) evaluate(i int, live *unstructured.Unstructured) {
 	case health.Ready:
 		r.onReady(i, live, a)
 	case health.Failed, health.Unknown: // RFC-DEPLOY-0001 §5: unknown counts as failure
-		r.fail(i, Failed, event.WithCode(event.CodeUnhealthy, errors.New(failure(a))))
+		r.fail(i, event.Failed, event.WithCode(event.CodeUnhealthy, errors.New(failure(a))))
 	case health.Deleting:
-		r.fail(i, Failed, event.WithCode(event.CodeTerminating, errors.New("it was deleted while the run waited for it"+kube.DeletionBlockers(live))))
+		r.fail(i, event.Failed, event.WithCode(event.CodeTerminating, errors.New("it was deleted while the run waited for it"+kube.DeletionBlockers(live))))
 	default:
 		s.unready = a.Reason
 		r.still.Saw(time.Now(), s.ID.String(), wait.StateOf(live))
@@ -92,7 +92,7 @@ func (r *run) evaluateAt(i int, at time.Time) {
 	}
 	s.graceTimerAt = at
 	r.After(time.Until(at), func() {
-		if s := &r.steps[i]; s.state == Waiting && !r.kindWaiter.IsWaiting(i) {
+		if s := &r.steps[i]; s.state == event.Waiting && !r.kindWaiter.IsWaiting(i) {
 			r.evaluate(i, s.lastSeen)
 		}
 	})
@@ -121,7 +121,7 @@ func (r *run) newPodWatcher() *wait.PodWatcher {
 		}
 	}
 	return wait.NewPodWatcher(&r.Loop, r.applier.Cluster, wait.PodRun{
-		IsWaiting: func(i int) bool { return r.steps[i].state == Waiting },
+		IsWaiting: func(i int) bool { return r.steps[i].state == event.Waiting },
 		Live:      func(i int) *unstructured.Unstructured { return r.steps[i].lastSeen },
 		OnProblem: r.reportWaiting,
 		OnPod:     func(name, state string) { r.still.Saw(time.Now(), "Pod "+name, state) },
@@ -139,7 +139,7 @@ func (r *run) reportWaiting(i int) {
 	if problem := r.podWatcher.Problem(i); problem != "" {
 		detail += "; " + problem
 	}
-	r.wait(i, Waiting, event.WaitReadiness, detail)
+	r.wait(i, event.Waiting, event.WaitReadiness, detail)
 }
 
 // newEndpointWaiter returns what waits for the Services of webhook configurations, one
@@ -148,7 +148,7 @@ func (r *run) newEndpointWaiter() *wait.EndpointWaiter {
 	return wait.NewEndpointWaiter(&r.Loop, r.applier.Cluster, wait.EndpointRun{
 		WaitsFor: func(i int, service object.ID) bool {
 			s := &r.steps[i]
-			return s.state == Waiting && len(s.backends) > 0 && s.backends[0] == service
+			return s.state == event.Waiting && len(s.backends) > 0 && s.backends[0] == service
 		},
 		OnReady: func(i int) {
 			s := &r.steps[i]
@@ -160,7 +160,7 @@ func (r *run) newEndpointWaiter() *wait.EndpointWaiter {
 		},
 		OnUnready: func(i int, detail string) {
 			r.still.Saw(time.Now(), r.steps[i].ID.String(), detail)
-			r.wait(i, Waiting, event.WaitEndpoints, detail)
+			r.wait(i, event.Waiting, event.WaitEndpoints, detail)
 		},
 	})
 }

@@ -1,6 +1,9 @@
 package apply
 
-import "github.com/ordapply/ordapply/internal/run/loop"
+import (
+	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/internal/run/loop"
+)
 
 // goOnWithout goes on without a step that cannot be applied, see Applier.KeepGoing. The steps
 // that depend on it are skipped, and neither waves nor layers wait for any of them.
@@ -8,10 +11,10 @@ func (r *run) goOnWithout(i int) {
 	left := []int{i}
 	why := "it needs " + r.steps[i].ID.String() + ", which " + r.steps[i].outcomeInWords()
 	r.order.EachBlocked(i, loop.NoGate, func(node int) bool {
-		if node >= len(r.steps) || r.steps[node].state != Pending {
+		if node >= len(r.steps) || r.steps[node].state != event.Pending {
 			return false
 		}
-		r.finish(node, Skipped, why)
+		r.finish(node, event.Skipped, why)
 		left = append(left, node)
 		return true
 	})

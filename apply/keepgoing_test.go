@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/test/memcluster"
 )
@@ -41,17 +42,17 @@ func TestKeepGoing(t *testing.T) {
 						summary, err := apply.Applier{Cluster: cluster, KeepGoing: keepGoing, Schedule: schedule}.Run(t.Context(), plan, stream.Objects)
 						require.ErrorContains(t, failureOf(t, err, pod("wrong")), "no")
 						ended := states(summary)
-						require.Equal(t, apply.Failed, ended["wrong"])
-						require.Equal(t, apply.Skipped, ended["behind"])
-						require.Equal(t, apply.Skipped, ended["further"])
+						require.Equal(t, event.Failed, ended["wrong"])
+						require.Equal(t, event.Skipped, ended["behind"])
+						require.Equal(t, event.Skipped, ended["further"])
 						if keepGoing {
 							for _, rest := range []string{"fine", "on-fine", "later"} {
-								require.Equal(t, apply.Ready, ended[rest], rest)
+								require.Equal(t, event.Ready, ended[rest], rest)
 							}
 							return
 						}
-						require.NotEqual(t, apply.Ready, ended["later"])
-						require.Equal(t, known, ended["fine"] == apply.NotStarted, "what is known is reported before the first write")
+						require.NotEqual(t, event.Ready, ended["later"])
+						require.Equal(t, known, ended["fine"] == event.NotStarted, "what is known is reported before the first write")
 					})
 				})
 			}

@@ -37,7 +37,7 @@ func (r *run) waitForKinds(i int, kinds ...schema.GroupVersionKind) {
 // waitForNewKinds is waitForKinds for a definition that was recreated: its kinds are known as they
 // were before, which may be with another scope.
 func (r *run) waitForNewKinds(i int, kinds []schema.GroupVersionKind) {
-	if r.steps[i].state != Waiting {
+	if r.steps[i].state != event.Waiting {
 		return
 	}
 	var versions []schema.GroupVersion
@@ -54,7 +54,7 @@ func (r *run) waitForNewKinds(i int, kinds []schema.GroupVersionKind) {
 			return served && kind.Namespaced != (scope == "Namespaced")
 		})
 		switch {
-		case r.steps[i].state != Waiting:
+		case r.steps[i].state != event.Waiting:
 		case isOld:
 			r.After(newKindsPause, func() { r.waitForNewKinds(i, kinds) })
 		default:
@@ -71,16 +71,16 @@ const newKindsPause = 200 * time.Millisecond
 func (r *run) reportKindWait(i int, kind schema.GroupVersionKind) {
 	s := &r.steps[i]
 	switch own := s.manifest.GroupVersionKind() == kind; {
-	case s.state == Waiting:
-		r.wait(i, Waiting, event.WaitKind, "its kind is not served yet")
+	case s.state == event.Waiting:
+		r.wait(i, event.Waiting, event.WaitKind, "its kind is not served yet")
 	case own && len(s.ProvidedBy) > 0:
-		r.wait(i, Applying, event.WaitKind, "its kind, which "+s.ProvidedBy[0].String()+" defines, is not served yet")
+		r.wait(i, event.Applying, event.WaitKind, "its kind, which "+s.ProvidedBy[0].String()+" defines, is not served yet")
 	default:
 		detail := "its kind is not served yet"
 		if !own {
 			detail = "it needs an object of kind " + kind.GroupKind().String() + ", which is not served yet"
 		}
-		r.wait(i, Applying, event.WaitKind, detail)
+		r.wait(i, event.Applying, event.WaitKind, detail)
 		if s.ownTimeout == 0 { // otherwise the resource's own timeout bounds this wait too
 			r.After(r.applier.KindTimeout, func() { r.onKindTimeout(i, kind) })
 		}
@@ -99,10 +99,10 @@ func (r *run) hasPendingCRDs(gv schema.GroupVersion) bool {
 // onKindsServed resumes a step whose kinds are all served: a CRD is ready, a custom
 // resource can be sent.
 func (r *run) onKindsServed(i int) {
-	if s := &r.steps[i]; s.state == Waiting && s.judged.SpecChanged && !s.recreated && !r.applier.DryRun {
+	if s := &r.steps[i]; s.state == event.Waiting && s.judged.SpecChanged && !s.recreated && !r.applier.DryRun {
 		r.awaitSchema(i)
 		return
-	} else if s.state == Waiting {
+	} else if s.state == event.Waiting {
 		r.finishReady(i, "")
 		return
 	}
@@ -114,7 +114,7 @@ func (r *run) onKindsServed(i int) {
 // onKindTimeout fails a step whose kind is defined by nothing in the stream and
 // was not served in time.
 func (r *run) onKindTimeout(i int, kind schema.GroupVersionKind) {
-	if _, served := r.kind(kind); served || r.steps[i].state != Applying || !r.kindWaiter.IsWaiting(i) {
+	if _, served := r.kind(kind); served || r.steps[i].state != event.Applying || !r.kindWaiter.IsWaiting(i) {
 		return
 	}
 	if r.startsWorkload() {
@@ -122,17 +122,17 @@ func (r *run) onKindTimeout(i int, kind schema.GroupVersionKind) {
 		return
 	}
 	if kind.Version == "" {
-		r.fail(i, Failed, event.WithCode(event.CodeNotServed, fmt.Errorf("it needs an object of kind %s, which is not in this stream, and the cluster still does not serve that kind after %s (--kind-timeout): "+
+		r.fail(i, event.Failed, event.WithCode(event.CodeNotServed, fmt.Errorf("it needs an object of kind %s, which is not in this stream, and the cluster still does not serve that kind after %s (--kind-timeout): "+
 			"install its CustomResourceDefinition or operator, or correct the entry in the annotation %s", kind.GroupKind(), max(0, r.applier.KindTimeout), ordering.DependsOnAnnotation)))
 		return
 	}
-	r.fail(i, Failed, wait.Unserved(r.applier.Cluster, kind, r.applier.KindTimeout.String()+" (--kind-timeout)"))
+	r.fail(i, event.Failed, wait.Unserved(r.applier.Cluster, kind, r.applier.KindTimeout.String()+" (--kind-timeout)"))
 }
 
 // startsWorkload reports whether a workload that this run created is not ready yet. It may be
 // the controller that defines a kind.
 func (r *run) startsWorkload() bool {
-	return slices.ContainsFunc(r.steps, func(s step) bool { return s.state == Waiting && s.judged.IsNew && s.ID.MakesPods() })
+	return slices.ContainsFunc(r.steps, func(s step) bool { return s.state == event.Waiting && s.judged.IsNew && s.ID.MakesPods() })
 }
 
 // failMissing is called after a failure. It fails the steps that still wait for their own
@@ -143,11 +143,11 @@ func (r *run) failMissing() {
 		s := &r.steps[i]
 		gvk := s.manifest.GroupVersionKind()
 		switch _, served := r.kind(gvk); {
-		case s.state != Applying:
+		case s.state != event.Applying:
 		case r.kindWaiter.IsWaiting(i) && !served && len(s.ProvidedBy) == 0:
-			r.fail(i, Failed, wait.Unserved(r.applier.Cluster, gvk, time.Since(s.startedAt).Round(time.Second/10).String()))
+			r.fail(i, event.Failed, wait.Unserved(r.applier.Cluster, gvk, time.Since(s.startedAt).Round(time.Second/10).String()))
 		case r.isAwaitingNamespace(i):
-			r.fail(i, Failed, s.Final(write.ExplainInvalid(s.Cause, r.byID.HasNamespace)))
+			r.fail(i, event.Failed, s.Final(write.ExplainInvalid(s.Cause, r.byID.HasNamespace)))
 		}
 	}
 }

@@ -22,14 +22,14 @@ func (r *run) updateWatchLabel(i int, live *unstructured.Unstructured) {
 // applied on.
 func (r *run) handleChange(i int, obj *unstructured.Unstructured, change loop.Change) {
 	switch s := &r.steps[i]; {
-	case s.state == Applying && !s.phase.isTerminating():
+	case s.state == event.Applying && !s.phase.isTerminating():
 		s.buffered.Put(obj, change)
 	case string(obj.GetUID()) != s.applied.UID:
 	case change == loop.Left:
 		r.readAgain(i) // it may only have lost the label
 	case change == loop.Deleted:
 		r.handleGone(i)
-	case s.state == Waiting && obj.GetGeneration() >= s.applied.Generation:
+	case s.state == event.Waiting && obj.GetGeneration() >= s.applied.Generation:
 		r.evaluate(i, obj)
 	}
 }
@@ -38,7 +38,7 @@ func (r *run) handleChange(i int, obj *unstructured.Unstructured, change loop.Ch
 func (r *run) replayBuffered(i int, live *unstructured.Unstructured) {
 	newer, read := r.steps[i].buffered.Take(live)
 	switch {
-	case r.steps[i].state != Waiting:
+	case r.steps[i].state != event.Waiting:
 	case read:
 		r.readAgain(i)
 	case newer != nil:
@@ -61,9 +61,9 @@ func (r *run) handleGone(i int) {
 		s.phase = patching
 		r.requireAllFresh()
 		r.restart(i)
-	case s.state == Waiting:
+	case s.state == event.Waiting:
 		s.lastSeen = nil
-		r.fail(i, Failed, event.WithCode(event.CodeConflict, errors.New("another client deleted it while the run waited for it")))
+		r.fail(i, event.Failed, event.WithCode(event.CodeConflict, errors.New("another client deleted it while the run waited for it")))
 	}
 }
 
@@ -71,7 +71,7 @@ func (r *run) handleGone(i int) {
 func (r *run) firstAwaited() (i int, found bool) {
 	for i := range r.steps {
 		s := &r.steps[i]
-		if s.state == Waiting && !s.gatePassed || s.state == Applying && s.Cause == nil && s.reason != event.WaitNone {
+		if s.state == event.Waiting && !s.gatePassed || s.state == event.Applying && s.Cause == nil && s.reason != event.WaitNone {
 			return i, true
 		}
 	}

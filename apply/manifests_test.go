@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -73,10 +73,10 @@ func stepOf(plan *ordering.Plan, id object.ID) ordering.Step {
 }
 
 // failureOf returns the error of a resource among those of a run.
-func failureOf(t *testing.T, err error, id object.ID) *apply.Error {
+func failureOf(t *testing.T, err error, id object.ID) *event.Error {
 	t.Helper()
 	for _, e := range ordering.FlattenErrors(err) {
-		var failure *apply.Error
+		var failure *event.Error
 		if errors.As(e, &failure) && failure.ID == id {
 			return failure
 		}
@@ -86,9 +86,9 @@ func failureOf(t *testing.T, err error, id object.ID) *apply.Error {
 }
 
 // requireTimeout requires that a resource timed out after a limit of a scope.
-func requireTimeout(t *testing.T, err error, id object.ID, after time.Duration, scope string) *apply.TimeoutError {
+func requireTimeout(t *testing.T, err error, id object.ID, after time.Duration, scope string) *event.TimeoutError {
 	t.Helper()
-	var timeout *apply.TimeoutError
+	var timeout *event.TimeoutError
 	require.ErrorAs(t, failureOf(t, err, id), &timeout)
 	require.Equal(t, after, timeout.After)
 	require.Equal(t, scope, timeout.Scope)
@@ -98,7 +98,7 @@ func requireTimeout(t *testing.T, err error, id object.ID, after time.Duration, 
 // requireLeft requires that the run's timeout left resources unfinished.
 func requireLeft(t *testing.T, err error, after time.Duration, ids ...object.ID) {
 	t.Helper()
-	var timeout *apply.RunTimeoutError
+	var timeout *event.RunTimeoutError
 	require.ErrorAs(t, err, &timeout)
 	require.Equal(t, after, timeout.After)
 	var left []object.ID

@@ -30,13 +30,13 @@ func labelConflict(manager string) error {
 // Membership moves only on request, whatever may be read, and whichever tool
 // manages the other set.
 func TestMembershipDoesNotMove(t *testing.T) {
-	own := apply.Membership{Set: "applyset-mine-v1"}
-	never := apply.Membership{Set: "applyset-mine-v1", Adopt: apply.AdoptNever}
+	own := applyset.Membership{Set: "applyset-mine-v1"}
+	never := applyset.Membership{Set: "applyset-mine-v1", Adopt: applyset.AdoptNever}
 	theirs := func(live *unstructured.Unstructured) {
 		live.SetLabels(map[string]string{applyset.PartOfLabel: "applyset-theirs-v1"})
 	}
 	for name, c := range map[string]struct {
-		membership apply.Membership
+		membership applyset.Membership
 		there      func(*unstructured.Unstructured) // nil: it does not exist
 		list, get  bool                             // allowed
 		conflict   string                           // the manager that owns the label
@@ -52,7 +52,7 @@ func TestMembershipDoesNotMove(t *testing.T) {
 		"there is none, never, no list":               {never, nil, false, true, "", 1, ""},
 		"of none, no list":                            {own, func(*unstructured.Unstructured) {}, false, true, "", 1, ""},
 		"of none, no list, no get":                    {own, func(*unstructured.Unstructured) {}, false, false, "", 1, ""},
-		"of another set, without a set, with no list": {apply.Membership{}, theirs, false, true, "", 1, ""},
+		"of another set, without a set, with no list": {applyset.Membership{}, theirs, false, true, "", 1, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestMembershipDoesNotMove(t *testing.T) {
 					}
 				}
 				for _, force := range []bool{false, true} {
-					_, err := cluster.run(t, apply.Applier{Manager: "ordapply:mine", Membership: c.membership, ForceConflicts: apply.Force{All: force}, NoDiagnosis: true}, plainPod("b"))
+					_, err := cluster.run(t, apply.Applier{Manager: "ordapply:mine", Membership: c.membership, ForceConflicts: applyset.Force{All: force}, NoDiagnosis: true}, plainPod("b"))
 					require.Equal(t, c.patches, cluster.Patched["b"])
 					if c.fails == "" {
 						require.NoError(t, err)
@@ -99,7 +99,7 @@ func TestAnObjectCreatedDuringTheRunIsNotAdopted(t *testing.T) {
 			defer cluster.Mu.Unlock()
 			cluster.Put(memcluster.LiveObject(&unstructured.Unstructured{Object: plainPod("b")}, true))
 		})
-		a := apply.Applier{Manager: "ordapply:mine", Membership: apply.Membership{Set: "applyset-mine-v1", Adopt: apply.AdoptNever}, NoDiagnosis: true}
+		a := apply.Applier{Manager: "ordapply:mine", Membership: applyset.Membership{Set: "applyset-mine-v1", Adopt: applyset.AdoptNever}, NoDiagnosis: true}
 		_, err := cluster.run(t, a, shopNamespace(), testPod("a", 0, ""), testPod("b", 1, ""))
 		require.ErrorContains(t, err, "--adopt=never does not adopt it")
 		require.Zero(t, cluster.Patched["b"])
@@ -110,7 +110,7 @@ func TestAnObjectCreatedDuringTheRunIsNotAdopted(t *testing.T) {
 // unknown, are taken over: with --adopt=any the membership of another set
 // too.
 func TestConflictsWithWhatWasThereBefore(t *testing.T) {
-	for field, adopt := range map[string]apply.Adopt{".spec.image": apply.AdoptUnowned, ".metadata.labels." + applyset.PartOfLabel: apply.AdoptAny} {
+	for field, adopt := range map[string]applyset.Adopt{".spec.image": applyset.AdoptUnowned, ".metadata.labels." + applyset.PartOfLabel: applyset.AdoptAny} {
 		synctest.Test(t, func(t *testing.T) {
 			cluster := newControlled()
 			cluster.RefusePatch = func(*unstructured.Unstructured) error {
@@ -121,7 +121,7 @@ func TestConflictsWithWhatWasThereBefore(t *testing.T) {
 				conflict.ErrStatus.Details.Causes[0].Field = field
 				return conflict
 			}
-			a := apply.Applier{Manager: "ordapply:mine", Membership: apply.Membership{Set: "applyset-mine-v1", Adopt: adopt}}
+			a := apply.Applier{Manager: "ordapply:mine", Membership: applyset.Membership{Set: "applyset-mine-v1", Adopt: adopt}}
 			cluster.mustRun(t, a, plainPod("b"))
 			require.Equal(t, 2, cluster.Patched["b"])
 		})

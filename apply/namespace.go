@@ -51,7 +51,7 @@ func (r *run) awaitNamespace(i int, missing string, answer request.Reply, pause 
 		return false
 	}
 	s.Retry(r.Ctx(), "apply "+s.ID.String(), answer.Err, pause)
-	r.wait(i, Applying, event.WaitExternal, fmt.Sprintf("namespace %q does not exist yet", missing))
+	r.wait(i, event.Applying, event.WaitExternal, fmt.Sprintf("namespace %q does not exist yet", missing))
 	r.endRequest(i)
 	r.After(pause, func() {
 		if !r.steps[i].state.Final() {
@@ -78,5 +78,5 @@ func (r *run) namespaceLimit(i int) time.Duration {
 func (r *run) isAwaitingNamespace(i int) bool {
 	s := &r.steps[i]
 	missing := fault.MissingNamespace(s.Cause)
-	return s.state == Applying && !s.requestPending && missing != "" && !r.byID.HasNamespace(missing)
+	return s.state == event.Applying && !s.requestPending && missing != "" && !r.byID.HasNamespace(missing)
 }

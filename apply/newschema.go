@@ -28,17 +28,17 @@ func (r *run) awaitSchema(i int) {
 
 func (r *run) askForSchema(i int, limit time.Time) {
 	live := r.steps[i].lastSeen
-	if r.steps[i].state != Waiting {
+	if r.steps[i].state != event.Waiting {
 		return
 	}
 	request := func(ctx context.Context) (bool, error) { return wait.IsSchemaPublished(ctx, r.applier.Cluster, live) }
 	loop.Ask(&r.Loop, request, func(published bool, err error) {
 		switch s := &r.steps[i]; {
-		case s.state != Waiting:
+		case s.state != event.Waiting:
 		case published, apierrors.IsNotFound(err), apierrors.IsForbidden(err), time.Now().After(limit):
 			r.finishReady(i, "")
 		default:
-			r.wait(i, Waiting, event.WaitKind, "its new schema is not served yet")
+			r.wait(i, event.Waiting, event.WaitKind, "its new schema is not served yet")
 			r.After(schemaPause, func() { r.askForSchema(i, limit) })
 		}
 	})

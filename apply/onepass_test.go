@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -112,7 +113,7 @@ func TestAPassDoesNotWaitForARetry(t *testing.T) {
 
 		answer = apierrors.NewForbidden(unstructuredResource("pods"), "app", nil)
 		_, err := p.applier.Run(t.Context(), p.plan, p.stream.Objects)
-		require.Equal(t, apply.OpApply, failureOf(t, err, pod("app")).Op)
+		require.Equal(t, event.OpApply, failureOf(t, err, pod("app")).Op)
 
 		answer = nil
 		writes, _ := p.pass()

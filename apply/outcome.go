@@ -23,10 +23,10 @@ func (r *run) pass(i int) {
 
 // deferred ends a step of a dry run that depends on objects that the dry run
 // does not create.
-func (r *run) deferred(i int, why string) { r.finishDryRun(i, Deferred, why) }
+func (r *run) deferred(i int, why string) { r.finishDryRun(i, event.Deferred, why) }
 
 // finishDryRun ends a step of a dry run, and starts its dependents.
-func (r *run) finishDryRun(i int, state State, detail string) {
+func (r *run) finishDryRun(i int, state event.State, detail string) {
 	r.finish(i, state, detail)
 	r.pass(i)
 	r.onGatePassed(i, ordering.Applied)
@@ -41,7 +41,7 @@ func (r *run) finishReady(i int, why string) {
 	if !r.steps[i].fromRead {
 		r.invalidateReads()
 	}
-	r.finish(i, Ready, cmp.Or(why, r.steps[i].kept))
+	r.finish(i, event.Ready, cmp.Or(why, r.steps[i].kept))
 	r.pass(i)
 	r.passStarted(i)
 	r.onGatePassed(i, ordering.Ready)
@@ -49,10 +49,10 @@ func (r *run) finishReady(i int, why string) {
 
 // move records a step's state and emits an event when it is new. Without a detail, one about
 // the same state is kept.
-func (r *run) move(i int, state State, detail string) { r.wait(i, state, event.WaitNone, detail) }
+func (r *run) move(i int, state event.State, detail string) { r.wait(i, state, event.WaitNone, detail) }
 
 // wait is move for a step that waits.
-func (r *run) wait(i int, state State, reason WaitReason, detail string) {
+func (r *run) wait(i int, state event.State, reason event.WaitReason, detail string) {
 	s := &r.steps[i]
 	if secrets := r.secretsOf(i); len(secrets) > 0 {
 		detail = redact.NewReplacer(secrets).Line(detail)
@@ -76,16 +76,16 @@ func (r *run) wait(i int, state State, reason WaitReason, detail string) {
 	}
 	op := opOf(s.state, state)
 	s.state, s.reason, s.detail = state, reason, detail
-	r.emit(Event{Op: op, ID: s.ID, Layer: s.Layer, Wave: s.Wave, State: state, Change: event.Change{Unchanged: s.unchanged, Created: s.origin.Created != ""}, Assumed: s.assumed && state == Ready, Health: s.grade, Detail: detail, Err: s.err})
+	r.emit(event.Event{Op: op, ID: s.ID, Layer: s.Layer, Wave: s.Wave, State: state, Change: event.Change{Unchanged: s.unchanged, Created: s.origin.Created != ""}, Assumed: s.assumed && state == event.Ready, Health: s.grade, Detail: detail, Err: s.err})
 }
 
 // finish moves a step to a final state.
-func (r *run) finish(i int, state State, detail string) {
+func (r *run) finish(i int, state event.State, detail string) {
 	r.leave(i, state, event.WaitNone, detail)
 }
 
 // leave is finish for a step that still waits for something.
-func (r *run) leave(i int, state State, reason WaitReason, detail string) {
+func (r *run) leave(i int, state event.State, reason event.WaitReason, detail string) {
 	s := &r.steps[i]
 	s.doneAt = time.Now()
 	if state.Succeeded() {
@@ -95,14 +95,14 @@ func (r *run) leave(i int, state State, reason WaitReason, detail string) {
 }
 
 // fail ends a step with an error, and skips its dependents.
-func (r *run) fail(i int, state State, cause error) {
+func (r *run) fail(i int, state event.State, cause error) {
 	s := &r.steps[i]
-	applied := s.state == Waiting
+	applied := s.state == event.Waiting
 	passed := r.passedBy(i)
 	cause = redact.Without(cause, r.secretsOf(i))
-	s.err = &Error{Wave: r.plan.WaveTitle(s.Wave), Op: opOf(s.state, state), ID: s.ID, Err: cause}
+	s.err = &event.Error{Wave: r.plan.WaveTitle(s.Wave), Op: opOf(s.state, state), ID: s.ID, Err: cause}
 	r.finish(i, state, cause.Error())
-	if r.applier.KeepGoing && !applied && state == Failed {
+	if r.applier.KeepGoing && !applied && state == event.Failed {
 		r.goOnWithout(i)
 		return
 	}
@@ -113,11 +113,11 @@ func (r *run) fail(i int, state State, cause error) {
 // failTimeout ends a step because a timeout expired.
 func (r *run) failTimeout(i int, after time.Duration, scope string) {
 	s := &r.steps[i]
-	if s.state == Waiting && r.mayLeaveOpen(i) {
+	if s.state == event.Waiting && r.mayLeaveOpen(i) {
 		r.leaveOpen(i)
 		return
 	}
-	e := &TimeoutError{After: after, Scope: scope, Last: r.lastDetail(i), NotApplied: s.state != Waiting}
+	e := &event.TimeoutError{After: after, Scope: scope, Last: r.lastDetail(i), NotApplied: s.state != event.Waiting}
 	if e.NotApplied {
 		e.Last = r.notAppliedReason(i)
 	}
@@ -126,7 +126,7 @@ func (r *run) failTimeout(i int, after time.Duration, scope string) {
 		r.After(loop.ShutdownGrace, func() { r.failOverdue(i) })
 		return
 	}
-	r.fail(i, TimedOut, e)
+	r.fail(i, event.TimedOut, e)
 }
 
 // failOverdue ends a step whose timeout expired while its object was being recreated. It had
@@ -136,7 +136,7 @@ func (r *run) failOverdue(i int) {
 		if s.isHalfRecreated() {
 			s.overdue.Last = r.notAppliedReason(i)
 		}
-		r.fail(i, TimedOut, s.overdue)
+		r.fail(i, event.TimedOut, s.overdue)
 	}
 }
 
@@ -164,10 +164,10 @@ func (r *run) skipDependents(i int, passed func(ordering.Gate) bool) {
 	why := "it needs " + r.steps[i].ID.String() + ", which " + r.steps[i].outcomeInWords()
 	r.order.EachBlocked(i, passed, func(node int) bool {
 		if node < len(r.steps) {
-			if r.steps[node].state != Pending {
+			if r.steps[node].state != event.Pending {
 				return false
 			}
-			r.finish(node, Skipped, why)
+			r.finish(node, event.Skipped, why)
 		}
 		return true
 	})
@@ -176,7 +176,7 @@ func (r *run) skipDependents(i int, passed func(ordering.Gate) bool) {
 // outcomeInWords describes the outcome of a step that others depend on.
 func (s *step) outcomeInWords() string {
 	switch {
-	case s.state == TimedOut:
+	case s.state == event.TimedOut:
 		return "was not ready in time"
 	case s.answeredAt.IsZero():
 		return "could not be applied"
@@ -188,7 +188,7 @@ func (s *step) outcomeInWords() string {
 // there is nothing newer.
 func (r *run) lastDetail(i int) string {
 	s := &r.steps[i]
-	if r.podWatcher.Problem(i) != "" && s.state == Waiting { // the diagnosis says more about that
+	if r.podWatcher.Problem(i) != "" && s.state == event.Waiting { // the diagnosis says more about that
 		return r.outages.LastDetail(i, s.unready)
 	}
 	return r.outages.LastDetail(i, s.detail)
@@ -201,18 +201,18 @@ func (r *run) moved() {
 	}
 }
 
-func (r *run) emit(e Event) {
+func (r *run) emit(e event.Event) {
 	e.Time = time.Now()
 	r.applier.Events(e)
 }
 
 // isActive reports whether a resource in this state is being applied or waited for.
-func isActive(state State) bool { return state == Applying || state == Waiting }
+func isActive(state event.State) bool { return state == event.Applying || state == event.Waiting }
 
 // opOf returns the operation that a transition between two states belongs to.
-func opOf(from, to State) Op {
-	if from == Waiting || to == Waiting || to == Ready {
-		return OpWait
+func opOf(from, to event.State) event.Op {
+	if from == event.Waiting || to == event.Waiting || to == event.Ready {
+		return event.OpWait
 	}
-	return OpApply
+	return event.OpApply
 }

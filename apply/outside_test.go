@@ -129,9 +129,9 @@ func TestAFailedWaveWaitsForNoExternalDependency(t *testing.T) {
 		require.Equal(t, event.CodeInvalid, failureOf(t, err, pod("worse")).Code())
 		rocket := object.ID{Group: "rockets.example", Kind: "Rocket", Namespace: "shop", Name: "rocket"}
 		require.Equal(t, event.CodeNotServed, failureOf(t, err, rocket).Code(), "no faults are left for the next run to name")
-		require.Equal(t, map[string]apply.State{
-			"bad": apply.Failed, "worse": apply.Failed, "slow": apply.Ready,
-			"web": apply.NotStarted, "behind": apply.NotStarted, "rocket": apply.Failed,
+		require.Equal(t, map[string]event.State{
+			"bad": event.Failed, "worse": event.Failed, "slow": event.Ready,
+			"web": event.NotStarted, "behind": event.NotStarted, "rocket": event.Failed,
 		}, states(summary))
 		require.Equal(t, 4*time.Second, time.Since(start))
 	})
@@ -171,7 +171,7 @@ func TestRunTimesOutOnAnExternalDependency(t *testing.T) {
 				cluster := &memcluster.Scripted{Outside: map[object.ID]*unstructured.Unstructured{pod("db"): c.live}}
 				summary, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
 				require.Contains(t, requireTimeout(t, err, pod("web"), time.Minute, "wave").Last, c.says)
-				require.Equal(t, map[string]apply.State{"web": apply.TimedOut, "behind": apply.Skipped}, states(summary))
+				require.Equal(t, map[string]event.State{"web": event.TimedOut, "behind": event.Skipped}, states(summary))
 				require.Equal(t, time.Minute, time.Since(now))
 			})
 		})
@@ -198,7 +198,7 @@ func TestRunBoundsTheWaitForExternalDependencies(t *testing.T) {
 
 // The namespace of an object is decided when its kind is served, if it was not known before.
 func TestRunPlacesObjectsOfLateKinds(t *testing.T) {
-	for namespace, state := range map[string]apply.State{"shop": apply.Ready, "": apply.Failed} {
+	for namespace, state := range map[string]event.State{"shop": event.Ready, "": event.Failed} {
 		synctest.Test(t, func(t *testing.T) {
 			kind := func(name string) map[string]any {
 				return map[string]any{"apiVersion": "example.com/v1", "kind": name, "metadata": map[string]any{"name": "one"}}
@@ -212,7 +212,7 @@ func TestRunPlacesObjectsOfLateKinds(t *testing.T) {
 			start := time.Now()
 			cluster := &memcluster.Scripted{Serves: func(string) bool { return time.Since(start) > 10*time.Second }}
 			summary, err := apply.Applier{Cluster: cluster, Namespace: namespace}.Run(t.Context(), plan, stream.Objects)
-			require.Equal(t, state == apply.Ready, err == nil, "%v", err)
+			require.Equal(t, state == event.Ready, err == nil, "%v", err)
 			rocket, clusterScoped := object.ID{Group: "example.com", Kind: "Rocket", Namespace: namespace, Name: "one"}, object.ID{Group: "example.com", Kind: "RocketWebhookConfiguration", Name: "one"}
 			require.Equal(t, state, summary.Results[0].State)
 			require.Equal(t, []object.ID{rocket, clusterScoped}, []object.ID{summary.Results[0].ID, summary.Results[1].ID})
@@ -230,14 +230,14 @@ func TestRunWaitsForANamespaceOfAnother(t *testing.T) {
 		limit   time.Duration
 		onePass bool
 		invalid bool // another resource is
-		state   apply.State
+		state   event.State
 		atMost  time.Duration
 	}{
-		"it is created":          {tries: 4, state: apply.Ready, atMost: 30 * time.Second},
-		"nothing creates it":     {tries: 1000, state: apply.Failed, atMost: 30 * time.Second},
-		"no wait":                {tries: 1000, limit: -1, state: apply.Failed},
-		"after another failure":  {tries: 1000, invalid: true, state: apply.Failed},
-		"a pass of a controller": {tries: 1000, onePass: true, state: apply.Unsettled},
+		"it is created":          {tries: 4, state: event.Ready, atMost: 30 * time.Second},
+		"nothing creates it":     {tries: 1000, state: event.Failed, atMost: 30 * time.Second},
+		"no wait":                {tries: 1000, limit: -1, state: event.Failed},
+		"after another failure":  {tries: 1000, invalid: true, state: event.Failed},
+		"a pass of a controller": {tries: 1000, onePass: true, state: event.Unsettled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -250,7 +250,7 @@ func TestRunWaitsForANamespaceOfAnother(t *testing.T) {
 				summary, err := apply.Applier{Cluster: cluster, KindTimeout: c.limit, OnePass: c.onePass}.Run(t.Context(), plan, stream.Objects)
 				require.Equal(t, c.state, states(summary)["web"])
 				require.LessOrEqual(t, time.Since(start), c.atMost)
-				if c.state == apply.Failed {
+				if c.state == event.Failed {
 					require.ErrorContains(t, err, "namespace \"shop\" does not exist, neither in the cluster nor in this stream: add it to the stream or create it first; "+
 						"if another program creates it, wait for it with the annotation ordapply.dev/depends-on: external:/Namespace/shop")
 				}
@@ -287,7 +287,7 @@ func TestRunWaitsForProvidedKinds(t *testing.T) {
 			cluster := &memcluster.Scripted{Serves: func(kind string) bool { return kind != "Rocket" }}
 			summary, err := apply.Applier{Cluster: cluster, Schedule: schedule, DryRun: true}.Run(t.Context(), plan, stream.Objects)
 			require.NoError(t, err)
-			require.Equal(t, map[string]apply.State{"operator": apply.Applied, "moon": apply.Deferred}, states(summary))
+			require.Equal(t, map[string]event.State{"operator": event.Applied, "moon": event.Deferred}, states(summary))
 		})
 	}
 }

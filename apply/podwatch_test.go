@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/test/memcluster"
@@ -25,7 +26,7 @@ func failingPull(ctx context.Context, after time.Duration) *memcluster.Scripted 
 	pod := podOf("db", "ContainerCreating")
 	cluster := &memcluster.Scripted{
 		Scripts: map[object.ID]memcluster.Script{id: {Never: true}},
-		Outside: map[object.ID]*unstructured.Unstructured{apply.Meta(pod).ID: pod},
+		Outside: map[object.ID]*unstructured.Unstructured{kube.Meta(pod).ID: pod},
 	}
 	cluster.Refuse = func(verb string, kind kube.Kind, _, _ string) error {
 		if verb == "watch" && kind.Resource.Resource == "pods" {
@@ -78,9 +79,9 @@ func TestPodProblemIsReportedWhileWaiting(t *testing.T) {
 				"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": map[string]any{"name": "db", "namespace": "shop"},
 				"spec": map[string]any{"selector": map[string]any{"matchLabels": map[string]any{"app": "db"}}},
 			})
-			start, reported := time.Now(), []apply.Event{}
-			_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute, Events: func(e apply.Event) {
-				if e.State == apply.Waiting && strings.Contains(e.Detail, "Image") {
+			start, reported := time.Now(), []event.Event{}
+			_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute, Events: func(e event.Event) {
+				if e.State == event.Waiting && strings.Contains(e.Detail, "Image") {
 					reported = append(reported, e)
 				}
 			}}.Run(t.Context(), plan, stream.Objects)

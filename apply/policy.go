@@ -24,7 +24,7 @@ func (r *run) isNotCreated(i int) bool {
 // leaveOut ends a step for which nothing is written. Its dependents do not wait for it.
 func (r *run) leaveOut(i int, why string) {
 	r.steps[i].unchanged = true
-	r.finish(i, Applied, why)
+	r.finish(i, event.Applied, why)
 	r.pass(i)
 	r.onGatePassed(i, ordering.Applied)
 	r.onGatePassed(i, ordering.Ready)
@@ -36,9 +36,9 @@ func (r *run) awaitExistence(i int, why string) {
 		r.deferred(i, why)
 		return
 	}
-	r.wait(i, Applying, event.WaitExternal, why)
+	r.wait(i, event.Applying, event.WaitExternal, why)
 	r.After(loop.PollEvery, func() {
-		if r.steps[i].state == Applying && !r.Stopping {
+		if r.steps[i].state == event.Applying && !r.Stopping {
 			r.invalidateReads()
 			r.requireFreshRead(i)
 			r.sendOrSkip(i)

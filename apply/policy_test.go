@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/test/memcluster"
 )
 
@@ -18,20 +20,20 @@ func TestPoliciesOfOtherTools(t *testing.T) {
 		key, value string
 		exists     bool
 		patches    int
-		state      apply.State
+		state      event.State
 	}{
-		"Flux creates only, absent":  {"kustomize.toolkit.fluxcd.io/ssa", "IfNotPresent", false, 1, apply.Ready},
-		"Flux creates only, there":   {"kustomize.toolkit.fluxcd.io/ssa", "IfNotPresent", true, 0, apply.Ready},
-		"cli-utils creates only":     {"client.lifecycle.config.k8s.io/mutation", "ignore", true, 0, apply.Ready},
-		"kapp skips updates":         {"kapp.k14s.io/update-strategy", "skip", true, 0, apply.Ready},
-		"Flux ignores, absent":       {"kustomize.toolkit.fluxcd.io/ssa", "Ignore", false, 0, apply.Applied},
-		"Flux ignores, there":        {"kustomize.toolkit.fluxcd.io/reconcile", "disabled", true, 0, apply.Ready},
-		"kapp does nothing, absent":  {"kapp.k14s.io/noop", "", false, 0, apply.Applied},
-		"kapp waits until it exists": {"kapp.k14s.io/exists", "", true, 0, apply.Ready},
-		"no policy":                  {"example.com/any", "", true, 1, apply.Ready},
+		"Flux creates only, absent":  {"kustomize.toolkit.fluxcd.io/ssa", "IfNotPresent", false, 1, event.Ready},
+		"Flux creates only, there":   {"kustomize.toolkit.fluxcd.io/ssa", "IfNotPresent", true, 0, event.Ready},
+		"cli-utils creates only":     {"client.lifecycle.config.k8s.io/mutation", "ignore", true, 0, event.Ready},
+		"kapp skips updates":         {"kapp.k14s.io/update-strategy", "skip", true, 0, event.Ready},
+		"Flux ignores, absent":       {"kustomize.toolkit.fluxcd.io/ssa", "Ignore", false, 0, event.Applied},
+		"Flux ignores, there":        {"kustomize.toolkit.fluxcd.io/reconcile", "disabled", true, 0, event.Ready},
+		"kapp does nothing, absent":  {"kapp.k14s.io/noop", "", false, 0, event.Applied},
+		"kapp waits until it exists": {"kapp.k14s.io/exists", "", true, 0, event.Ready},
+		"no policy":                  {"example.com/any", "", true, 1, event.Ready},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, membership := range []apply.Membership{{}, {Set: "applyset-mine-v1"}} {
+			for _, membership := range []applyset.Membership{{}, {Set: "applyset-mine-v1"}} {
 				synctest.Test(t, func(t *testing.T) {
 					cluster := newControlled()
 					if c.exists {

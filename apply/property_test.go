@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/ordering/planner"
@@ -55,14 +56,14 @@ type world struct {
 
 	at     map[memcluster.Entry]int // when something first happened, from 1
 	sends  map[object.ID]int
-	finals map[object.ID][]apply.State
-	states map[object.ID]apply.State
+	finals map[object.ID][]event.State
+	states map[object.ID]event.State
 	err    error
 }
 
 // randomWorld returns nil when the random declarations contradict each other.
 func randomWorld(rng *rand.Rand) *world {
-	w := &world{cluster: &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{}}, finals: map[object.ID][]apply.State{}, states: map[object.ID]apply.State{}}
+	w := &world{cluster: &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{}}, finals: map[object.ID][]event.State{}, states: map[object.ID]event.State{}}
 	layered, trouble := rng.IntN(3) > 0, rng.IntN(3) > 0
 	gates := []string{"ready", "applied", "ready", "applied", "ready"}
 	rng.Shuffle(len(gates), func(i, j int) { gates[i], gates[j] = gates[j], gates[i] })
@@ -154,7 +155,7 @@ func (w *world) run(t *testing.T, rng *rand.Rand, schedule apply.Schedule) {
 		w.interrupted = true
 		time.AfterFunc(time.Duration(rng.IntN(8000))*time.Millisecond, cancel)
 	}
-	applier := apply.Applier{Cluster: w.cluster, Schedule: schedule, Workers: 1 + rng.IntN(8), WaveTimeout: 30 * time.Second, Events: func(e apply.Event) {
+	applier := apply.Applier{Cluster: w.cluster, Schedule: schedule, Workers: 1 + rng.IntN(8), WaveTimeout: 30 * time.Second, Events: func(e event.Event) {
 		if e.State.Final() && e.ID != (object.ID{}) {
 			w.finals[e.ID] = append(w.finals[e.ID], e.State)
 		}
@@ -188,7 +189,7 @@ func (w *world) check(t *testing.T, schedule apply.Schedule) {
 	opened := 0 // the last wave of which something was sent
 	for _, s := range w.plan.Steps {
 		state := w.states[s.ID]
-		require.Equal(t, []apply.State{state}, w.finals[s.ID], "%s ends in exactly one state", s.ID)
+		require.Equal(t, []event.State{state}, w.finals[s.ID], "%s ends in exactly one state", s.ID)
 		require.True(t, state.Final(), "%s: %s", s.ID, state)
 		sc := w.cluster.Scripts[s.ID]
 		require.LessOrEqual(t, w.sends[s.ID], 1+len(sc.Errs), "%s was sent again without need", s.ID)
@@ -197,18 +198,18 @@ func (w *world) check(t *testing.T, schedule apply.Schedule) {
 			w.checkOrder(t, s, schedule)
 		}
 		if w.sends[s.ID] > 0 && healthy(sc) && !w.interrupted && schedule == apply.Graph {
-			require.Contains(t, []apply.State{apply.Ready, apply.Applied}, state, "%s was sent, and nothing is wrong with it", s.ID)
+			require.Contains(t, []event.State{event.Ready, event.Applied}, state, "%s was sent, and nothing is wrong with it", s.ID)
 		}
 		if w.answered(s) && s.Gate == ordering.Applied && !w.neededReady(s.ID) && !w.interrupted {
-			require.Equal(t, apply.Applied, state, "nobody waits until %s is ready", s.ID)
+			require.Equal(t, event.Applied, state, "nobody waits until %s is ready", s.ID)
 		}
 		switch state {
-		case apply.Failed, apply.TimedOut:
+		case event.Failed, event.TimedOut:
 			require.ErrorContains(t, w.err, s.ID.String()+": ")
 			require.False(t, healthy(sc), "%s failed for no reason: %v", s.ID, w.err)
-		case apply.Ready:
+		case event.Ready:
 			require.NotZero(t, w.passed(s.ID, ordering.Ready))
-		case apply.Applied:
+		case event.Applied:
 			require.NotZero(t, w.passed(s.ID, ordering.Applied))
 		}
 	}
@@ -282,11 +283,11 @@ func (w *world) checkNothingLeft(t *testing.T, schedule apply.Schedule, opened i
 		case schedule == apply.Graph && free, schedule == apply.Waves && free && s.Wave <= opened:
 			require.NotZero(t, w.sends[s.ID], "%s had all it needs and was not sent: %s", s.ID, state)
 		case schedule == apply.Graph:
-			require.Equal(t, apply.Skipped, state, "%s", s.ID)
+			require.Equal(t, event.Skipped, state, "%s", s.ID)
 		default:
-			require.Contains(t, []apply.State{apply.Skipped, apply.NotStarted}, state, "%s", s.ID)
+			require.Contains(t, []event.State{event.Skipped, event.NotStarted}, state, "%s", s.ID)
 		}
-		bad = bad || !healthy(w.cluster.Scripts[s.ID]) && w.sends[s.ID] > 0 && w.states[s.ID] != apply.Applied
+		bad = bad || !healthy(w.cluster.Scripts[s.ID]) && w.sends[s.ID] > 0 && w.states[s.ID] != event.Applied
 	}
 	require.Equal(t, bad, w.err != nil, "%v", w.err)
 }

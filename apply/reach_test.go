@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/test/memcluster"
@@ -54,7 +55,7 @@ func TestRunReportsAnUnreachableServer(t *testing.T) {
 					time.AfterFunc(10*time.Second+c.sick, func() { cluster.Report(starting) })
 				}
 				var reported []string
-				_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute, Events: func(e apply.Event) {
+				_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute, Events: func(e event.Event) {
 					if strings.Contains(e.Detail, "API server") && !e.State.Final() {
 						reported = append(reported, e.Detail)
 					}

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/test/memcluster"
@@ -32,7 +34,7 @@ type recreation struct {
 	cluster *controlled
 	applier apply.Applier
 	ended   chan error
-	summary apply.Summary
+	summary event.Summary
 }
 
 // startRecreation applies Pod b, and then begins a run that changes it. refuse answers its
@@ -159,7 +161,7 @@ func TestARecreationIsCompleted(t *testing.T) {
 		created bool
 		fails   string
 	}{
-		"interrupted":  {apply.Applier{}, context.Canceled, true, apply.ErrInterrupted.Error()},
+		"interrupted":  {apply.Applier{}, context.Canceled, true, event.ErrInterrupted.Error()},
 		"wave timeout": {apply.Applier{WaveTimeout: 2 * time.Second}, nil, true, "not applied after 2s"},
 		"run timeout":  {apply.Applier{Timeout: 2 * time.Second}, nil, true, ""}, // all is done in the end
 		"by the graph": {apply.Applier{WaveTimeout: 2 * time.Second, Schedule: apply.Graph}, nil, true, "not applied after 2s"},
@@ -214,7 +216,7 @@ func TestADryRunSaysThatAnObjectWouldBeRecreated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := startRecreation(t, t.Context(), apply.Applier{DryRun: true}, nil, func(int, bool) error { return immutableImage() })
 		require.NoError(t, <-r.ended)
-		require.Equal(t, apply.Applied, r.summary.Results[0].State)
+		require.Equal(t, event.Applied, r.summary.Results[0].State)
 		require.Equal(t, "it would be deleted and created again: spec.image cannot be changed", r.summary.Results[0].Detail)
 		require.Empty(t, r.cluster.Deleted())
 	})
@@ -243,7 +245,7 @@ func TestAMemberThatLosesItsLabelFails(t *testing.T) {
 				plan, stream := planOf(t, plainPod("b"))
 				stored := memcluster.LiveObject(&unstructured.Unstructured{Object: plainPod("b")}, true)
 				cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("b"): {Answer: stored}}}
-				a := apply.Applier{Cluster: cluster, DryRun: dryRun, Membership: apply.Membership{Set: "applyset-shop-v1"}}
+				a := apply.Applier{Cluster: cluster, DryRun: dryRun, Membership: applyset.Membership{Set: "applyset-shop-v1"}}
 				_, err := a.Run(t.Context(), plan, stream.Objects)
 				require.ErrorContains(t, err, "the API server stored it without the label applyset.kubernetes.io/part-of: applyset-shop-v1")
 			})

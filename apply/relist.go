@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/kube/redact"
 	"github.com/ordapply/ordapply/internal/run/request"
@@ -26,7 +27,7 @@ func (r *run) sendOrSkip(i int) {
 		err = r.snapshot.UnreadError(i, s.read.Err)
 	}
 	if err != nil {
-		r.fail(i, Failed, err)
+		r.fail(i, event.Failed, err)
 		return
 	}
 	if s.read.Live == nil && r.isNotCreated(i) {
@@ -47,7 +48,7 @@ func (r *run) mustReadAgain(i int) bool {
 		return false
 	}
 	policy, _ := r.snapshot.Policy(i, s.read.Live)
-	return policy != applyset.Apply || owner.MustKnowOwner() && (!s.read.Known || owner.Adopt == AdoptNever) || r.snapshot.IsUnchanged(i, s.read)
+	return policy != applyset.Apply || owner.MustKnowOwner() && (!s.read.Known || owner.Adopt == applyset.AdoptNever) || r.snapshot.IsUnchanged(i, s.read)
 }
 
 // relist reads the objects of the steps that require it, with one LIST for
@@ -90,7 +91,7 @@ func (r *run) withPendingInWave(steps []int) []int {
 	}
 	all := slices.Clone(steps)
 	for _, i := range r.waves[r.wave].members {
-		if r.steps[i].state == Pending && listed[placeOf(i)] {
+		if r.steps[i].state == event.Pending && listed[placeOf(i)] {
 			all = append(all, i)
 		}
 	}
@@ -99,14 +100,14 @@ func (r *run) withPendingInWave(steps []int) []int {
 
 // handleRelist resumes the steps of a list that was read again.
 func (r *run) handleRelist(l *request.LiveList, epoch int, seen request.Result, refused map[string]error) {
-	isOpen := func(i int) bool { return r.steps[i].state == Pending || r.steps[i].state == Applying }
+	isOpen := func(i int) bool { return r.steps[i].state == event.Pending || r.steps[i].state == event.Applying }
 	for _, i := range l.Members {
 		if s := &r.steps[i]; isOpen(i) {
 			s.read, s.membershipError = r.snapshot.Object(l, seen, i, epoch+1), refused[s.ID.Name]
 		}
 	}
 	for _, i := range l.Members {
-		if s := &r.steps[i]; s.state == Applying && s.phase == rereading && !r.Stopping {
+		if s := &r.steps[i]; s.state == event.Applying && s.phase == rereading && !r.Stopping {
 			s.phase = patching
 			r.sendOrSkip(i)
 		}

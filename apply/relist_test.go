@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
@@ -54,7 +55,7 @@ func TestLaterWavesAreJudgedByWhatIsTrueWhenTheyOpen(t *testing.T) {
 			c.Edit(pod("b"), func(live *unstructured.Unstructured) {
 				live.SetLabels(map[string]string{applyset.PartOfLabel: other.SetID()})
 			})
-		}, apply.Applier{Manager: "ordapply:mine", Membership: apply.Membership{Set: "applyset-mine-v1"}}, 0, 2, "it is a member of another apply set"},
+		}, apply.Applier{Manager: "ordapply:mine", Membership: applyset.Membership{Set: "applyset-mine-v1"}}, 0, 2, "it is a member of another apply set"},
 		"list fails": {func(c *controlled) { c.Refuse = memcluster.Forbids("list"); c.Remove(pod("b")) }, apply.Applier{}, 1, 3, ""},
 	} {
 		for _, schedule := range []apply.Schedule{apply.Waves, apply.Graph} {
@@ -77,7 +78,7 @@ func TestLaterWavesAreJudgedByWhatIsTrueWhenTheyOpen(t *testing.T) {
 						return
 					}
 					require.NoError(t, err)
-					require.Equal(t, 5, summary.Count(apply.Ready))
+					require.Equal(t, 5, summary.Count(event.Ready))
 					require.NotNil(t, cluster.Now(pod("b")))
 					if schedule == apply.Waves {
 						require.Equal(t, c.lists, cluster.Listed["pods"], "one before the run, and one for each later wave")

@@ -100,7 +100,7 @@ func (r *run) handleRead(answer request.Reply) {
 // watch when it no longer carries the set's label.
 func (r *run) handleStillExists(i int, live *unstructured.Unstructured) {
 	r.updateWatchLabel(i, live)
-	if r.steps[i].state == Waiting {
+	if r.steps[i].state == event.Waiting {
 		r.evaluate(i, live)
 	}
 	if r.steps[i].isAwaited() {

@@ -4,6 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/run/request"
 
 	"github.com/ordapply/ordapply/kube"
@@ -17,7 +18,7 @@ func (r *run) kind(gvk schema.GroupVersionKind) (kube.Kind, bool) {
 
 // expectAnswer records that a request of a step is in flight or due.
 func (r *run) expectAnswer(i int) {
-	if s := &r.steps[i]; s.state == Applying && !s.requestPending {
+	if s := &r.steps[i]; s.state == event.Applying && !s.requestPending {
 		s.requestPending = true
 		r.pendingRequests++
 	}
@@ -53,7 +54,7 @@ func (r *run) requestOf(op request.Op, i int) request.Request {
 // takeOver takes over fields that other managers own on a live object. The PATCH follows,
 // which removes those that the manifest does not have.
 func (r *run) takeOver(i int, live *unstructured.Unstructured, beforePatch bool) {
-	r.move(i, Applying, "taking over fields of another manager")
+	r.move(i, event.Applying, "taking over fields of another manager")
 	q := r.requestOf(request.Migrate, i)
 	q.Seen, q.BeforePatch = live, beforePatch
 	r.expectAnswer(i)

@@ -96,7 +96,7 @@ func newRun(a Applier, plan *ordering.Plan, objects map[object.ID]*unstructured.
 	r.OnePass = a.OnePass
 	r.wire()
 	for i, s := range plan.Steps {
-		r.steps[i] = step{Step: s, manifest: objects[s.ID], outcome: outcome{state: Pending}, awaited: awaited{judged: request.Applied{Manifest: objects[s.ID]}}}
+		r.steps[i] = step{Step: s, manifest: objects[s.ID], outcome: outcome{state: event.Pending}, awaited: awaited{judged: request.Applied{Manifest: objects[s.ID]}}}
 		r.watches.Count(i, s.ID)
 		for _, kind := range kube.DefinedKinds(r.steps[i].manifest) {
 			r.crdSteps[kind.GroupVersion()] = append(r.crdSteps[kind.GroupVersion()], i)
@@ -131,7 +131,7 @@ func (r *run) wire() {
 
 // execute opens one wave after the other and returns when nothing is left to
 // do.
-func (r *run) execute(ctx context.Context) (Summary, error) {
+func (r *run) execute(ctx context.Context) (event.Summary, error) {
 	r.boundBy(ctx)
 	r.StartWorkers(ctx, r.workers())
 	r.startedAt = time.Now()
@@ -196,17 +196,17 @@ func (r *run) preflight(ctx context.Context) {
 		checks.Reads = append(checks.Reads, r.steps[i].read)
 	}
 	checks.Each(ctx, func(i int) bool { return r.steps[i].state.Final() }, func(i int, err error) {
-		r.fail(i, Failed, err)
+		r.fail(i, event.Failed, err)
 		r.Finished = !r.applier.KeepGoing
 	})
 }
 
 // summary returns the outcome of every step, and joins the errors.
-func (r *run) summary(took time.Duration, startErr error) (Summary, error) {
-	s := Summary{Took: took}
+func (r *run) summary(took time.Duration, startErr error) (event.Summary, error) {
+	s := event.Summary{Took: took}
 	for i := range r.steps {
 		st := &r.steps[i]
-		s.Results = append(s.Results, Result{
+		s.Results = append(s.Results, event.Result{
 			ID: st.target(), Layer: st.Layer, Wave: st.Wave, State: st.state, Waiting: st.reason, Detail: st.detail, Err: st.err,
 			Unchanged: st.unchanged, Assumed: st.assumed, Unready: st.leftUnready, FailedAttempts: st.Failed, Recreated: st.recreated,
 			Origin: r.originOf(i), FieldOwners: st.owners,
@@ -223,21 +223,21 @@ func (r *run) summary(took time.Duration, startErr error) (Summary, error) {
 // may still carry out does not count as "not started".
 func (r *run) finishOpen(i int) {
 	s := &r.steps[i]
-	sent := s.state == Applying && s.patch != loop.NotSent
-	held := s.state == Applying && s.reason != event.WaitNone
+	sent := s.state == event.Applying && s.patch != loop.NotSent
+	held := s.state == event.Applying && s.reason != event.WaitNone
 	switch {
 	case s.state.Final():
-	case r.EndedBy == loop.ByRunTimeout && (s.state == Waiting || sent || held):
+	case r.EndedBy == loop.ByRunTimeout && (s.state == event.Waiting || sent || held):
 		r.failTimeout(i, r.applier.Timeout, "run")
-	case s.state == Waiting && s.gatePassed:
-		r.leave(i, Applied, s.reason, s.detail)
-	case s.state == Waiting:
-		r.leave(i, Unsettled, s.reason, s.detail)
+	case s.state == event.Waiting && s.gatePassed:
+		r.leave(i, event.Applied, s.reason, s.detail)
+	case s.state == event.Waiting:
+		r.leave(i, event.Unsettled, s.reason, s.detail)
 	case sent:
-		r.leave(i, Unsettled, s.reason, r.notAppliedReason(i))
+		r.leave(i, event.Unsettled, s.reason, r.notAppliedReason(i))
 	case held && r.OnePass:
-		r.leave(i, NotStarted, s.reason, s.detail)
+		r.leave(i, event.NotStarted, s.reason, s.detail)
 	default:
-		r.leave(i, NotStarted, cmp.Or(s.reason, event.WaitOrder), "")
+		r.leave(i, event.NotStarted, cmp.Or(s.reason, event.WaitOrder), "")
 	}
 }

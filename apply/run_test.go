@@ -43,8 +43,8 @@ func planWith(t *testing.T, options ordering.Options, manifests ...map[string]an
 func pod(name string) object.ID    { return object.ID{Kind: "Pod", Namespace: "shop", Name: name} }
 func secret(name string) object.ID { return object.ID{Kind: "Secret", Namespace: "shop", Name: name} }
 
-func states(s apply.Summary) map[string]apply.State {
-	out := map[string]apply.State{}
+func states(s event.Summary) map[string]event.State {
+	out := map[string]event.State{}
 	for _, r := range s.Results {
 		out[r.ID.Name] = r.State
 	}
@@ -58,7 +58,7 @@ func TestRunStopsAtAWaveThatDoesNotBecomeReady(t *testing.T) {
 		start := time.Now()
 		summary, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
 		requireTimeout(t, err, pod("db"), time.Minute, "wave")
-		require.Equal(t, map[string]apply.State{"db": apply.TimedOut, "cache": apply.Ready, "web": apply.NotStarted}, states(summary))
+		require.Equal(t, map[string]event.State{"db": event.TimedOut, "cache": event.Ready, "web": event.NotStarted}, states(summary))
 		require.True(t, summary.TimedOutOnly())
 		require.Equal(t, time.Minute, time.Since(start))
 	})
@@ -71,7 +71,7 @@ func TestRunTimeoutEndsTheRun(t *testing.T) {
 		summary, err := apply.Applier{Cluster: cluster, Timeout: 10 * time.Second}.Run(t.Context(), plan, stream.Objects)
 		requireTimeout(t, err, pod("db"), 10*time.Second, "run")
 		requireLeft(t, err, 10*time.Second, pod("web"))
-		require.Equal(t, map[string]apply.State{"db": apply.TimedOut, "web": apply.NotStarted}, states(summary))
+		require.Equal(t, map[string]event.State{"db": event.TimedOut, "web": event.NotStarted}, states(summary))
 	})
 }
 
@@ -84,21 +84,21 @@ func TestRunTimeoutWhileAPatchIsOut(t *testing.T) {
 				plan, stream := planOf(t, testPod("db", 0, ""), testPod("db2", 0, ""), testPod("web", 1, ""))
 				slow := memcluster.Script{Latency: 3 * time.Second}
 				cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("db"): slow, pod("db2"): slow}}
-				var waves []apply.State
-				tell := func(e apply.Event) {
+				var waves []event.State
+				tell := func(e event.Event) {
 					if e.ID == (object.ID{}) {
 						waves = append(waves, e.State)
 					}
 				}
 				summary, err := apply.Applier{Cluster: cluster, Timeout: time.Second, Schedule: schedule, Workers: workers, Events: tell}.Run(t.Context(), plan, stream.Objects)
-				left, second := []object.ID{pod("web")}, apply.Ready
+				left, second := []object.ID{pod("web")}, event.Ready
 				if workers == 1 {
-					left, second = []object.ID{pod("db2"), pod("web")}, apply.NotStarted
+					left, second = []object.ID{pod("db2"), pod("web")}, event.NotStarted
 				}
 				requireLeft(t, err, time.Second, left...)
-				require.Equal(t, map[string]apply.State{"db": apply.Ready, "db2": second, "web": apply.NotStarted}, states(summary))
+				require.Equal(t, map[string]event.State{"db": event.Ready, "db2": second, "web": event.NotStarted}, states(summary))
 				require.True(t, summary.TimedOutOnly())
-				require.NotContains(t, waves, apply.Ready, "the wave did not end well")
+				require.NotContains(t, waves, event.Ready, "the wave did not end well")
 			})
 		}
 	}
@@ -110,7 +110,7 @@ func TestRunTimeoutWhileAPatchIsOut(t *testing.T) {
 func TestAnInterruptedRunReportsWhatItSent(t *testing.T) {
 	busy := apierrors.NewServiceUnavailable("busy")
 	always := []error{busy, busy, busy, busy, busy, busy, busy, busy}
-	do := func(t *testing.T, applier apply.Applier, stopAfter time.Duration) (map[string]apply.Result, error) {
+	do := func(t *testing.T, applier apply.Applier, stopAfter time.Duration) (map[string]event.Result, error) {
 		plan, stream := planOf(t, testPod("silent", 0, ""), testPod("refused", 0, ""), testPod("late", 0, ""), testPod("unconnected", 0, ""), testPod("web", 1, ""))
 		unconnected := slices.Repeat([]error{kube.NotSentError{Err: syscall.ECONNREFUSED}}, 9)
 		applier.Cluster = &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{
@@ -121,28 +121,28 @@ func TestAnInterruptedRunReportsWhatItSent(t *testing.T) {
 		time.AfterFunc(stopAfter, cancel)
 		defer cancel()
 		summary, err := applier.Run(ctx, plan, stream.Objects)
-		results := map[string]apply.Result{}
+		results := map[string]event.Result{}
 		for _, r := range summary.Results {
 			results[r.ID.Name] = r
 		}
-		require.Equal(t, apply.NotStarted, results["web"].State)
+		require.Equal(t, event.NotStarted, results["web"].State)
 		return results, err
 	}
 	unanswered := "its PATCH was sent, and the API server has not answered it"
 	synctest.Test(t, func(t *testing.T) {
 		results, err := do(t, apply.Applier{}, 3*time.Second)
-		require.ErrorIs(t, err, apply.ErrInterrupted)
+		require.ErrorIs(t, err, event.ErrInterrupted)
 		for name, why := range map[string]string{"silent": unanswered, "refused": "busy", "late": "busy"} {
-			require.Equal(t, apply.Unsettled, results[name].State, name)
+			require.Equal(t, event.Unsettled, results[name].State, name)
 			require.Contains(t, results[name].Detail, why, name)
 		}
-		require.Equal(t, apply.NotStarted, results["unconnected"].State)
+		require.Equal(t, event.NotStarted, results["unconnected"].State)
 		require.Zero(t, results["unconnected"].Sent)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		results, err := do(t, apply.Applier{Timeout: 3 * time.Second}, time.Hour)
 		for name, why := range map[string]string{"silent": unanswered, "refused": "busy", "late": "busy"} {
-			require.Equal(t, apply.TimedOut, results[name].State, name)
+			require.Equal(t, event.TimedOut, results[name].State, name)
 			timeout := requireTimeout(t, err, pod(name), 3*time.Second, "run")
 			require.True(t, timeout.NotApplied, name)
 			require.Contains(t, timeout.Last, why)
@@ -182,7 +182,7 @@ func TestRunIgnoresStaleEvents(t *testing.T) {
 		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("db"): {Never: true, Ghosts: true}}}
 		summary, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
 		requireTimeout(t, err, pod("db"), time.Minute, "wave")
-		require.Equal(t, map[string]apply.State{"db": apply.TimedOut, "web": apply.NotStarted}, states(summary))
+		require.Equal(t, map[string]event.State{"db": event.TimedOut, "web": event.NotStarted}, states(summary))
 	})
 }
 
@@ -201,9 +201,9 @@ func TestRunNamesEveryFaultOfAWave(t *testing.T) {
 		summary, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
 		require.Equal(t, event.CodeForbidden, failureOf(t, err, pod("a")).Code())
 		require.Equal(t, event.CodeForbidden, failureOf(t, err, pod("c")).Code())
-		require.Equal(t, map[string]apply.State{
-			"a": apply.Failed, "b": apply.Skipped, "c": apply.Failed, "s": apply.Failed,
-			"slow": apply.Unsettled, "later": apply.NotStarted,
+		require.Equal(t, map[string]event.State{
+			"a": event.Failed, "b": event.Skipped, "c": event.Failed, "s": event.Failed,
+			"slow": event.Unsettled, "later": event.NotStarted,
 		}, states(summary))
 		require.False(t, summary.TimedOutOnly())
 	})
@@ -269,8 +269,8 @@ func TestRunInterrupted(t *testing.T) {
 		time.AfterFunc(time.Second, cancel)
 		start := time.Now()
 		summary, err := apply.Applier{Cluster: cluster}.Run(ctx, plan, stream.Objects)
-		require.ErrorIs(t, err, apply.ErrInterrupted)
-		require.Equal(t, map[string]apply.State{"a": apply.Ready, "b": apply.Unsettled, "c": apply.NotStarted}, states(summary))
+		require.ErrorIs(t, err, event.ErrInterrupted)
+		require.Equal(t, map[string]event.State{"a": event.Ready, "b": event.Unsettled, "c": event.NotStarted}, states(summary))
 		require.Equal(t, 5*time.Second, time.Since(start), "requests in flight may finish")
 	})
 }
@@ -280,7 +280,7 @@ func TestRunAlwaysEmitsOneFinalState(t *testing.T) {
 		plan, stream := planOf(t, testPod("a", 0, "s"), testPod("b", 1, ""), testSecret("s"))
 		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{secret("s"): {Errs: []error{apierrors.NewBadRequest("no")}}}}
 		finals := map[object.ID]int{}
-		applier := apply.Applier{Cluster: cluster, Events: func(e apply.Event) {
+		applier := apply.Applier{Cluster: cluster, Events: func(e event.Event) {
 			if e.State.Final() {
 				finals[e.ID]++
 			}
@@ -302,17 +302,17 @@ func TestGraphContinuesAfterAFailure(t *testing.T) {
 			pod("free"): {ReadyAfter: time.Minute},
 		}}
 		skipped := map[object.ID]string{}
-		tell := func(e apply.Event) {
-			if e.State == apply.Skipped {
+		tell := func(e event.Event) {
+			if e.State == event.Skipped {
 				skipped[e.ID] = e.Detail
 			}
 		}
 		summary, err := apply.Applier{Cluster: cluster, Schedule: apply.Graph, Events: tell}.Run(t.Context(), plan, stream.Objects)
-		require.Equal(t, apply.OpApply, failureOf(t, err, secret("s")).Op)
+		require.Equal(t, event.OpApply, failureOf(t, err, secret("s")).Op)
 		why := "it needs Secret shop/s, which could not be applied"
 		require.Equal(t, map[object.ID]string{pod("a"): why, pod("b"): why}, skipped)
-		require.Equal(t, map[string]apply.State{
-			"s": apply.Failed, "a": apply.Skipped, "b": apply.Skipped, "free": apply.Ready, "chained": apply.Ready,
+		require.Equal(t, map[string]event.State{
+			"s": event.Failed, "a": event.Skipped, "b": event.Skipped, "free": event.Ready, "chained": event.Ready,
 		}, states(summary))
 	})
 }
@@ -340,7 +340,7 @@ func TestRunReportsItsWaves(t *testing.T) {
 		plan, stream := planOf(t, testPod("db", 0, ""), testPod("cache", 0, ""), testPod("web", 1, ""))
 		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("db"): {ReadyAfter: 2 * time.Second}}}
 		var reported []string
-		_, err := apply.Applier{Cluster: cluster, Events: func(e apply.Event) {
+		_, err := apply.Applier{Cluster: cluster, Events: func(e event.Event) {
 			if e.ID == (object.ID{}) {
 				reported = append(reported, fmt.Sprintf("wave %d %s: %s", e.Wave, e.State, e.Detail))
 			} else if e.State.Final() {

@@ -1,13 +1,47 @@
 package apply
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/run/loop"
 )
+
+// Schedule selects how a plan's order is enforced. Each keeps all edges and layers.
+type Schedule int
+
+// The schedules.
+const (
+	// Waves opens one wave after the other; the default.
+	Waves Schedule = iota
+	// Graph starts each resource as soon as its own dependencies are met;
+	// waves are only labels then. Resources that do not depend on a failed
+	// one are still applied.
+	Graph
+)
+
+// ParseSchedule parses "waves" or "graph"; anything else is an error.
+func ParseSchedule(s string) (Schedule, error) {
+	switch s {
+	case "waves":
+		return Waves, nil
+	case "graph":
+		return Graph, nil
+	}
+	return Waves, fmt.Errorf("%q is not a schedule: write waves or graph", s)
+}
+
+// String returns the schedule as flags accept it.
+func (s Schedule) String() string {
+	if s == Graph {
+		return "graph"
+	}
+	return "waves"
+}
 
 // beginSchedule starts the steps that wait for nothing.
 func (r *run) beginSchedule() {
@@ -93,7 +127,7 @@ func (r *run) openWave(wave int) {
 	r.wave, r.waveOpen = wave, time.Now()
 	members := r.waves[wave].members
 	r.requireFreshReads(members)
-	r.emit(Event{Wave: wave, State: Applying, Detail: plain.Count(len(members), "resource")})
+	r.emit(event.Event{Wave: wave, State: event.Applying, Detail: plain.Count(len(members), "resource")})
 	if r.applier.WaveTimeout > 0 {
 		r.After(r.applier.WaveTimeout, func() { r.onWaveTimeout(wave) })
 	}
@@ -104,7 +138,7 @@ func (r *run) openWave(wave int) {
 }
 
 func (r *run) closeWave() {
-	r.emit(Event{Wave: r.wave, State: Ready, Detail: time.Since(r.waveOpen).Round(time.Millisecond).String() + r.exceptions()})
+	r.emit(event.Event{Wave: r.wave, State: event.Ready, Detail: time.Since(r.waveOpen).Round(time.Millisecond).String() + r.exceptions()})
 	r.openWave(r.wave + 1)
 }
 
@@ -116,7 +150,7 @@ func (r *run) exceptions() string {
 		switch s := &r.steps[i]; {
 		case s.leftUnready:
 			next = r.applier.Then() + " do not wait"
-		case s.state != Waiting || s.gatePassed || r.wave+1 == len(r.plan.Waves):
+		case s.state != event.Waiting || s.gatePassed || r.wave+1 == len(r.plan.Waves):
 			continue
 		}
 		unready = append(unready, i)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/test/memcluster"
 )
@@ -62,11 +63,11 @@ func TestRunOfUnchangedObjectsTakesNoTime(t *testing.T) {
 			cluster := memcluster.NewControlled()
 			namespace := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "shop"}}
 			plan, stream := planOf(t, namespace, testPod("a", 0, "s"), testPod("b", 1, ""), testPod("c", 2, ""), testSecret("s"))
-			again := func() apply.Summary {
+			again := func() event.Summary {
 				cluster.ResetRequests()
 				summary, err := apply.Applier{Cluster: cluster, Schedule: schedule, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
 				require.NoError(t, err)
-				require.Equal(t, 5, summary.Count(apply.Ready))
+				require.Equal(t, 5, summary.Count(event.Ready))
 				require.Zero(t, summary.Took)
 				return summary
 			}

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/run/wait"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
@@ -28,7 +29,7 @@ func (r *run) start(i int) {
 	}
 	r.setCRDTimeout(i)
 	s.Cause = nil
-	r.move(i, Applying, "")
+	r.move(i, event.Applying, "")
 	gvk := s.manifest.GroupVersionKind()
 	kind, served := r.kind(gvk)
 	if !served {
@@ -43,7 +44,7 @@ func (r *run) start(i int) {
 		return
 	}
 	if !r.place(i, kind) {
-		r.fail(i, Failed, wait.MissingNamespace(s.ID.Kind))
+		r.fail(i, event.Failed, wait.MissingNamespace(s.ID.Kind))
 		return
 	}
 	s.kind, s.judged.HasStatus = kind, kind.HasStatus

@@ -31,9 +31,9 @@ type step struct {
 
 // outcome is the state of a step as it is reported.
 type outcome struct {
-	state       State
-	reason      WaitReason // what it waits for, or waited for at the end
-	detail      string     // the same for people
+	state       event.State
+	reason      event.WaitReason // what it waits for, or waited for at the end
+	detail      string           // the same for people
 	err         error
 	gatePassed  bool         // no wave waits for it any longer
 	podsExist   bool         // it has passed the gate Started
@@ -49,8 +49,8 @@ type times struct {
 	sentAt     time.Time // when its PATCH was first handed to a worker; zero when it got no connection
 	answeredAt time.Time // when its PATCH succeeded
 	doneAt     time.Time
-	ownTimeout time.Duration // the timeout of this resource or its kind; 0: none
-	overdue    *TimeoutError // a timeout that expired while its object was being recreated
+	ownTimeout time.Duration       // the timeout of this resource or its kind; 0: none
+	overdue    *event.TimeoutError // a timeout that expired while its object was being recreated
 }
 
 // existing is what is known of the live object before the PATCH.
@@ -114,12 +114,12 @@ type awaited struct {
 // isHalfRecreated reports whether a step's object was deleted and is not created again yet.
 // That is completed also when the run stops.
 func (s *step) isHalfRecreated() bool {
-	return s.recreated && s.state == Applying && s.answeredAt.IsZero()
+	return s.recreated && s.state == event.Applying && s.answeredAt.IsZero()
 }
 
 // isAwaited reports whether changes of a step's object matter now.
 func (s *step) isAwaited() bool {
-	return s.state == Waiting || s.phase.isTerminating() && !s.state.Final()
+	return s.state == event.Waiting || s.phase.isTerminating() && !s.state.Final()
 }
 
 // waveProgress counts the progress of one wave.
@@ -140,7 +140,7 @@ func (t *waveProgress) add(i int) {
 }
 
 // shift counts the transition of one resource.
-func (t *waveProgress) shift(from, to State) {
+func (t *waveProgress) shift(from, to event.State) {
 	if isUnapplied(from) {
 		t.unapplied--
 	}
@@ -149,4 +149,4 @@ func (t *waveProgress) shift(from, to State) {
 	}
 }
 
-func isUnapplied(state State) bool { return state == Pending || state == Applying }
+func isUnapplied(state event.State) bool { return state == event.Pending || state == event.Applying }

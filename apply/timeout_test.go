@@ -150,7 +150,7 @@ func stackOf(shopTimeout time.Duration) ordering.Options {
 }
 
 // runStacks runs Pods with a plan of stacks.
-func runStacks(t *testing.T, applier apply.Applier, options ordering.Options, scripts map[object.ID]memcluster.Script) (apply.Summary, error) {
+func runStacks(t *testing.T, applier apply.Applier, options ordering.Options, scripts map[object.ID]memcluster.Script) (event.Summary, error) {
 	t.Helper()
 	plan, stream := planWith(t, options, plainPod("base"), plainPod("base2"), plainPod("db"), plainPod("web"))
 	require.Len(t, plan.Waves, 3)
@@ -172,7 +172,7 @@ func TestAStacksTimeSpansItsWaves(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			summary, err := runStacks(t, apply.Applier{Schedule: schedule}, stackOf(90*time.Second), scripts)
 			requireTimeout(t, err, pod("web"), 90*time.Second, "stack shop")
-			require.Equal(t, map[string]apply.State{"base": apply.Ready, "base2": apply.Ready, "db": apply.Ready, "web": apply.TimedOut}, states(summary))
+			require.Equal(t, map[string]event.State{"base": event.Ready, "base2": event.Ready, "db": event.Ready, "web": event.TimedOut}, states(summary))
 		})
 	}
 }
@@ -188,8 +188,8 @@ func TestGraphWaitsForWholeStacks(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		summary, err := runStacks(t, apply.Applier{Schedule: apply.Graph}, stackOf(0), map[object.ID]memcluster.Script{pod("base2"): {Errs: []error{apierrors.NewBadRequest("no")}}})
-		require.Equal(t, apply.OpApply, failureOf(t, err, pod("base2")).Op)
-		require.Equal(t, map[string]apply.State{"base": apply.Ready, "base2": apply.Failed, "db": apply.Skipped, "web": apply.Skipped}, states(summary))
+		require.Equal(t, event.OpApply, failureOf(t, err, pod("base2")).Op)
+		require.Equal(t, map[string]event.State{"base": event.Ready, "base2": event.Failed, "db": event.Skipped, "web": event.Skipped}, states(summary))
 	})
 }
 
@@ -343,7 +343,7 @@ func TestTheMostSpecificTimeoutHolds(t *testing.T) {
 
 // A controller that starts may define a kind: its time begins when the workloads are ready.
 func TestTheTimeOfAKindBeginsWhenWorkloadsAreReady(t *testing.T) {
-	for kind, want := range map[string]apply.State{"StatefulSet": apply.Ready, "ConfigMap": apply.Failed} {
+	for kind, want := range map[string]event.State{"StatefulSet": event.Ready, "ConfigMap": event.Failed} {
 		synctest.Test(t, func(t *testing.T) {
 			first, late := plainPod("operator"), plainPod("moon")
 			first["apiVersion"], first["kind"] = map[string]string{"StatefulSet": "apps/v1", "ConfigMap": "v1"}[kind], kind

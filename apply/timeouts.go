@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/run/loop"
 	"github.com/ordapply/ordapply/internal/run/preflight"
 	"github.com/ordapply/ordapply/kube"
@@ -36,15 +37,15 @@ func (r *run) onWaveTimeout(wave int) {
 func (r *run) isDue(i, wave int) bool {
 	s := &r.steps[i]
 	switch {
-	case s.state == Applying:
+	case s.state == event.Applying:
 		return s.Wave == wave
-	case s.state != Waiting:
+	case s.state != event.Waiting:
 		return false
 	case !s.gatePassed:
 		return s.Due == wave
 	}
 	return wave == r.wave && slices.ContainsFunc(r.order.From(i), func(e loop.Edge) bool {
-		return e.To < len(r.steps) && r.steps[e.To].state == Pending && r.steps[e.To].Wave <= r.wave
+		return e.To < len(r.steps) && r.steps[e.To].state == event.Pending && r.steps[e.To].Wave <= r.wave
 	})
 }
 
@@ -120,7 +121,7 @@ func (r *run) setTimeout(i int, d time.Duration, scope string) {
 
 // onTimeout times out one resource.
 func (r *run) onTimeout(i int, after time.Duration, scope string) {
-	if s := &r.steps[i]; s.state == Waiting || s.state == Applying {
+	if s := &r.steps[i]; s.state == event.Waiting || s.state == event.Applying {
 		r.failTimeout(i, after, scope)
 	}
 }

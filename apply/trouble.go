@@ -71,12 +71,12 @@ func (r *run) retryOrFail(i int, answer request.Reply) {
 		limit = allocationRelease
 	}
 	if s.Last(pause, limit) {
-		r.fail(i, Failed, s.recreationError(s.Final(write.ExplainInvalid(answer.Err, r.byID.HasNamespace))))
+		r.fail(i, event.Failed, s.recreationError(s.Final(write.ExplainInvalid(answer.Err, r.byID.HasNamespace))))
 		return
 	}
 	r.invalidateReads()
 	r.requireFreshRead(i)
-	r.wait(i, Applying, event.WaitRetry, s.Retry(r.Ctx(), "apply "+s.ID.String(), answer.Err, pause))
+	r.wait(i, event.Applying, event.WaitRetry, s.Retry(r.Ctx(), "apply "+s.ID.String(), answer.Err, pause))
 	r.After(pause, func() {
 		if !r.steps[i].state.Final() {
 			r.requests.Submit(i, answer.Request)
@@ -165,7 +165,7 @@ func (r *run) recreate(i int, refusal error) bool {
 	}
 	fields := write.ImmutableFields(refusal)
 	if len(fields) > 0 {
-		r.fail(i, Failed, write.ImmutableError(fields, s.ID.Kind))
+		r.fail(i, event.Failed, write.ImmutableError(fields, s.ID.Kind))
 	}
 	return len(fields) > 0
 }
@@ -207,13 +207,13 @@ func (r *run) handleRecreation(answer request.Reply) {
 		answer.Op, answer.Err = request.Patch, answer.Refusal
 		r.retryOrFail(i, answer)
 	case errors.As(err, &recreate.Refused{}):
-		r.fail(i, Failed, err)
+		r.fail(i, event.Failed, err)
 	case err == nil && r.applier.DryRun:
 		s.recreated = true
-		r.finishDryRun(i, Applied, "it would be deleted and created again: "+why)
+		r.finishDryRun(i, event.Applied, "it would be deleted and created again: "+why)
 	case err == nil, fault.IsMissing(err):
 		s.recreated = err == nil
-		r.wait(i, Applying, event.WaitDeletion, "deleting it to recreate it: "+why)
+		r.wait(i, event.Applying, event.WaitDeletion, "deleting it to recreate it: "+why)
 		r.awaitRecreation(i, answer.Live)
 	case apierrors.IsConflict(err): // it has changed since it was read, or another object has its name
 		answer.Op = request.Patch
@@ -221,7 +221,7 @@ func (r *run) handleRecreation(answer request.Reply) {
 	case fault.RetryBudget(err) > 0:
 		r.retryOrFail(i, answer)
 	default:
-		r.fail(i, Failed, fmt.Errorf("delete it to recreate it: %w", err))
+		r.fail(i, event.Failed, fmt.Errorf("delete it to recreate it: %w", err))
 	}
 }
 
@@ -235,7 +235,7 @@ func (r *run) awaitRecreation(i int, old *unstructured.Unstructured) {
 	}
 	s.applied = request.Identity{UID: string(old.GetUID())}
 	r.updateWatchLabel(i, old)
-	r.wait(i, Applying, event.WaitDeletion, "the old object is being deleted"+kube.DeletionBlockers(old))
+	r.wait(i, event.Applying, event.WaitDeletion, "the old object is being deleted"+kube.DeletionBlockers(old))
 	r.watches.Follow(i)
 }
 

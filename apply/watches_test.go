@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -57,7 +58,7 @@ func TestRunOpensTheFewestWatches(t *testing.T) {
 				plan, stream, cluster := podsIn(t, c.pods)
 				cluster.Refuse = memcluster.ForbidsWatch(c.refuses)
 				start := time.Now()
-				_, err := apply.Applier{Cluster: cluster, Membership: apply.Membership{Set: c.set}}.Run(t.Context(), plan, stream.Objects)
+				_, err := apply.Applier{Cluster: cluster, Membership: applyset.Membership{Set: c.set}}.Run(t.Context(), plan, stream.Objects)
 				require.NoError(t, err)
 				require.Equal(t, 5*time.Second, time.Since(start))
 				require.Equal(t, c.want, cluster.Opened())
@@ -91,7 +92,7 @@ func TestRunDistinguishesALostLabelFromADeletion(t *testing.T) {
 					cluster.ForgetLabelled()
 					cluster.Tell(memcluster.LiveObject(stream.Objects[pod("p0")], true))
 				})
-				_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute, Membership: apply.Membership{Set: "s"}}.Run(t.Context(), plan, stream.Objects)
+				_, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute, Membership: applyset.Membership{Set: "s"}}.Run(t.Context(), plan, stream.Objects)
 				if c.want != "" {
 					require.EqualError(t, err, c.want)
 					return

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/test/memcluster"
 )
@@ -30,7 +31,7 @@ func TestWaitsForReadinessWhereThePlanSays(t *testing.T) {
 		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("early"): {ReadyAfter: time.Minute}}}
 		summary, err := apply.Applier{Cluster: cluster}.Run(t.Context(), plan, stream.Objects)
 		require.NoError(t, err)
-		require.Equal(t, 3, summary.Count(apply.Ready))
+		require.Equal(t, 3, summary.Count(event.Ready))
 		at := map[memcluster.Entry]int{}
 		for i, e := range cluster.Happened() {
 			at[e] = i
@@ -44,7 +45,7 @@ func TestWaitsForReadinessWhereThePlanSays(t *testing.T) {
 		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("early"): {Never: true}}}
 		summary, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
 		requireTimeout(t, err, pod("early"), time.Minute, "wave")
-		require.Equal(t, map[string]apply.State{"early": apply.TimedOut, "s": apply.Ready, "last": apply.Skipped}, states(summary))
+		require.Equal(t, map[string]event.State{"early": event.TimedOut, "s": event.Ready, "last": event.Skipped}, states(summary))
 	})
 }
 
@@ -71,32 +72,32 @@ func TestAPassedGateThatADependentStillNeeds(t *testing.T) {
 		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("db"): {Never: true}}}
 		summary, err := apply.Applier{Cluster: cluster, WaveTimeout: time.Minute}.Run(t.Context(), plan, stream.Objects)
 		requireTimeout(t, err, pod("db"), time.Minute, "wave")
-		require.Equal(t, map[string]apply.State{"db": apply.TimedOut, "web": apply.Skipped}, states(summary))
+		require.Equal(t, map[string]event.State{"db": event.TimedOut, "web": event.Skipped}, states(summary))
 	})
 }
 
 // A Pod of no layer that nothing needs ready does not hold back what waits for something
 // else in its wave, and must still become ready in the end.
 func TestNothingWaitsForWhatNothingNeeds(t *testing.T) {
-	for never, code := range map[bool]apply.State{false: apply.Ready, true: apply.TimedOut} {
+	for never, code := range map[bool]event.State{false: event.Ready, true: event.TimedOut} {
 		synctest.Test(t, func(t *testing.T) {
 			plan, stream := planOf(t, custom("Certificate", "cert"), plainPod("bystander"), mounting(nil))
 			cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{
 				certificate(): {ReadyAfter: 5 * time.Second}, pod("bystander"): {ReadyAfter: time.Minute, Never: never},
 			}}
 			start, opened, ended := time.Now(), time.Duration(0), ""
-			summary, err := apply.Applier{Cluster: cluster, WaveTimeout: 5 * time.Minute, Events: func(e apply.Event) {
+			summary, err := apply.Applier{Cluster: cluster, WaveTimeout: 5 * time.Minute, Events: func(e event.Event) {
 				switch {
-				case e.ID == object.ID{} && e.Wave == 1 && e.State == apply.Applying:
+				case e.ID == object.ID{} && e.Wave == 1 && e.State == event.Applying:
 					opened = time.Since(start)
-				case e.ID == object.ID{} && e.Wave == 0 && e.State == apply.Ready:
+				case e.ID == object.ID{} && e.Wave == 0 && e.State == event.Ready:
 					ended = e.Detail
 				}
 			}}.Run(t.Context(), plan, stream.Objects)
 			require.Equal(t, never, err != nil)
 			require.Equal(t, 5*time.Second, opened.Round(time.Second))
 			require.Contains(t, ended, "5s, except Pod shop/bystander, for which the next wave does not wait")
-			require.Equal(t, map[string]apply.State{"cert": apply.Ready, "bystander": code, "web": apply.Ready}, states(summary))
+			require.Equal(t, map[string]event.State{"cert": event.Ready, "bystander": code, "web": event.Ready}, states(summary))
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -11,14 +12,14 @@ import (
 type hooksWithin struct {
 	hooksOpen   int           // that run now
 	hooksEnded  chan hooksEnd // has room for all
-	hookResults []Result
+	hookResults []event.Result
 	hookErr     error
 }
 
 // hooksEnd is the end of the hooks of a wave. It is not lost where the loop ends before them.
 type hooksEnd struct {
 	hooks   []ordering.PlannedHook
-	results []Result
+	results []event.Result
 	err     error
 }
 
@@ -51,7 +52,7 @@ func (r *run) addHooks() {
 // boundBy makes hooks end with a context, which that of the run's requests outlives.
 func (r *run) boundBy(ctx context.Context) {
 	if do := r.applier.Within; do != nil {
-		r.applier.Within = func(_ context.Context, hooks []ordering.PlannedHook, emit func(Event)) ([]Result, error) {
+		r.applier.Within = func(_ context.Context, hooks []ordering.PlannedHook, emit func(event.Event)) ([]event.Result, error) {
 			return do(ctx, hooks, emit)
 		}
 	}
@@ -78,7 +79,7 @@ func (r *run) runHooks(wave int) {
 	do, post := r.applier.Within, r.Poster()
 	r.hooksOpen += len(list)
 	r.Enqueue(func(ctx context.Context) func() {
-		results, err := do(ctx, list, func(e Event) {
+		results, err := do(ctx, list, func(e event.Event) {
 			post(func() {
 				r.moved()
 				r.applier.Events(e)
@@ -103,7 +104,7 @@ func (r *run) collectHooks() {
 			if end.err != nil {
 				r.failures++
 			}
-			if !errors.Is(end.err, ErrInterrupted) {
+			if !errors.Is(end.err, event.ErrInterrupted) {
 				r.hookErr = errors.Join(r.hookErr, end.err)
 			}
 			r.moved()

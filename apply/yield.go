@@ -117,7 +117,7 @@ func (r *run) readEvents(steps []int, each func(i int, events []wait.SeenEvent),
 func (r *run) waiting() []int {
 	var out []int
 	for i := range r.steps {
-		if r.steps[i].state == Waiting {
+		if r.steps[i].state == event.Waiting {
 			out = append(out, i)
 		}
 	}
@@ -129,7 +129,7 @@ func (r *run) stuck() []int {
 	var out []int
 	last := r.holdsNext()
 	for i := range r.steps {
-		if s := &r.steps[i]; s.state == Waiting && (r.mayLeaveOpen(i) || last || r.holdsWave(i) || len(r.yielding(i)) > 0) {
+		if s := &r.steps[i]; s.state == event.Waiting && (r.mayLeaveOpen(i) || last || r.holdsWave(i) || len(r.yielding(i)) > 0) {
 			out = append(out, i)
 		}
 	}
@@ -140,7 +140,7 @@ func (r *run) stuck() []int {
 // which declares that it is waited for.
 func (r *run) holdsNext() bool {
 	return r.applier.Then() != "" && !slices.ContainsFunc(r.steps, func(s step) bool {
-		return !s.state.Succeeded() && (s.state != Waiting || s.declaresReady())
+		return !s.state.Succeeded() && (s.state != event.Waiting || s.declaresReady())
 	})
 }
 
@@ -155,14 +155,14 @@ func (s *step) declaresReady() bool {
 func (r *run) yielding(i int) []loop.Edge {
 	firm, passed := r.order.Firm(i), r.passedBy(i)
 	return slices.DeleteFunc(slices.Clone(r.order.From(i)), func(e loop.Edge) bool {
-		return !e.Yields || firm[e.To] || r.steps[e.To].state != Pending || passed(e.Gate)
+		return !e.Yields || firm[e.To] || r.steps[e.To].state != event.Pending || passed(e.Gate)
 	})
 }
 
 // passedBy reports the gates that a step has passed which is applied and not ready, or is not
 // applied yet.
 func (r *run) passedBy(i int) func(ordering.Gate) bool {
-	applied, started := r.steps[i].state == Waiting, r.steps[i].podsExist
+	applied, started := r.steps[i].state == event.Waiting, r.steps[i].podsExist
 	return func(g ordering.Gate) bool {
 		return g == ordering.Applied && applied || g == ordering.Started && started
 	}
@@ -214,7 +214,7 @@ func (r *run) yield() {
 }
 
 func (r *run) noteYield(i int, what string) {
-	r.wait(i, Waiting, event.WaitReadiness, fmt.Sprintf("%s; nothing has moved for %s, so %s", r.steps[i].detail, yieldAfter, what))
+	r.wait(i, event.Waiting, event.WaitReadiness, fmt.Sprintf("%s; nothing has moved for %s, so %s", r.steps[i].detail, yieldAfter, what))
 }
 
 // letGo frees what waits for a step only by edges that yield, or because of its wave.
@@ -234,7 +234,7 @@ func (r *run) letGo(i int) {
 // pass, and no resource waits for it because its author says so.
 func (r *run) mayLeaveOpen(i int) bool {
 	return r.steps[i].FailsOpen && !slices.ContainsFunc(r.order.From(i), func(e loop.Edge) bool {
-		return !e.Yields && e.Gate == ordering.Ready && e.To < len(r.steps) && r.steps[e.To].state == Pending
+		return !e.Yields && e.Gate == ordering.Ready && e.To < len(r.steps) && r.steps[e.To].state == event.Pending
 	})
 }
 
@@ -245,7 +245,7 @@ func (r *run) leaveOpen(i int) {
 
 // leaveApplied ends the wait for a step that is not ready. Without a detail, the last one stays.
 func (r *run) leaveApplied(i int, detail string) {
-	r.finish(i, Applied, cmp.Or(detail, r.steps[i].detail))
+	r.finish(i, event.Applied, cmp.Or(detail, r.steps[i].detail))
 	r.pass(i)
 	r.passStarted(i)
 	r.onGatePassed(i, ordering.Ready)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -33,16 +34,16 @@ func mounting(annotations map[string]any) map[string]any {
 }
 
 // runSeen runs a plan, and returns when the Pod web was sent, or that it never was.
-func runSeen(t *testing.T, cluster *memcluster.Scripted, schedule apply.Schedule, manifests ...map[string]any) (sent time.Duration, summary apply.Summary, notes []string, err error) {
+func runSeen(t *testing.T, cluster *memcluster.Scripted, schedule apply.Schedule, manifests ...map[string]any) (sent time.Duration, summary event.Summary, notes []string, err error) {
 	t.Helper()
 	plan, stream := planOf(t, manifests...)
 	start := time.Now()
 	sent = -1
-	applier := apply.Applier{Cluster: cluster, Schedule: schedule, Events: func(e apply.Event) {
-		if e.ID == pod("web") && e.State == apply.Applying && sent < 0 {
+	applier := apply.Applier{Cluster: cluster, Schedule: schedule, Events: func(e event.Event) {
+		if e.ID == pod("web") && e.State == event.Applying && sent < 0 {
 			sent = time.Since(start)
 		}
-		if e.State == apply.Waiting && strings.Contains(e.Detail, "nothing has moved") {
+		if e.State == event.Waiting && strings.Contains(e.Detail, "nothing has moved") {
 			notes = append(notes, e.ID.String()+": "+e.Detail)
 		}
 	}}
@@ -62,7 +63,7 @@ func TestInferredGatesYield(t *testing.T) {
 			require.Contains(t, notes[0], "Certificate.cert-manager.io shop/cert: ")
 			require.Contains(t, notes[0], "; nothing has moved for 30s, so what the cluster itself would retry waits for it no longer: Pod shop/web (certificate: volume tls names Secret tls, which is filled by Certificate.cert-manager.io cert)")
 			require.Error(t, err, "the Certificate still has to become ready")
-			require.Equal(t, apply.Ready, states(summary)["web"])
+			require.Equal(t, event.Ready, states(summary)["web"])
 
 			declared := map[string]any{ordering.DependsOnAnnotation: "cert-manager.io/namespaces/shop/Certificate/cert"}
 			sent, _, notes, err = runSeen(t, &memcluster.Scripted{Scripts: never}, schedule, custom("Certificate", "cert"), mounting(declared))
@@ -113,7 +114,7 @@ func TestAWebhookThatFailsOpenHoldsUpNoRun(t *testing.T) {
 				applier := apply.Applier{Cluster: &memcluster.Scripted{Backed: func() bool { return false }}, Schedule: schedule, WaveTimeout: limit}
 				summary, err := applier.Run(t.Context(), plan, stream.Objects)
 				require.NoError(t, err)
-				require.Equal(t, apply.Applied, summary.Results[0].State)
+				require.Equal(t, event.Applied, summary.Results[0].State)
 				require.Contains(t, summary.Results[0].Detail, "Service shop/guard has no ready endpoint; its webhooks fail open, so the run does not wait for it any longer")
 				require.Equal(t, ends, time.Since(start).Round(time.Second))
 			})
@@ -138,8 +139,8 @@ func TestADeclaredGateHoldsWhateverYields(t *testing.T) {
 			cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("never"): {Never: true}, pod("slow"): {ReadyAfter: 100 * time.Second}}}
 			sent := map[string]time.Duration{}
 			start := time.Now()
-			_, err := apply.Applier{Cluster: cluster, Schedule: schedule, Events: func(e apply.Event) {
-				if e.State == apply.Applying && sent[e.ID.Name] == 0 {
+			_, err := apply.Applier{Cluster: cluster, Schedule: schedule, Events: func(e event.Event) {
+				if e.State == event.Applying && sent[e.ID.Name] == 0 {
 					sent[e.ID.Name] = time.Since(start).Round(time.Second)
 				}
 			}}.Run(t.Context(), plan, stream.Objects)
@@ -155,7 +156,7 @@ func TestADeclaredGateHoldsWhateverYields(t *testing.T) {
 			require.Error(t, err)
 			require.Empty(t, notes)
 			require.Equal(t, time.Duration(-1), sent)
-			require.Equal(t, apply.Skipped, states(summary)["web"])
+			require.Equal(t, event.Skipped, states(summary)["web"])
 		})
 	}
 }
@@ -166,7 +167,7 @@ func TestTheGateBeforeHooksYields(t *testing.T) {
 	web := func(annotations map[string]any) map[string]any {
 		return map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "web", "annotations": annotations}, "spec": map[string]any{}}
 	}
-	run := func(t *testing.T, schedule apply.Schedule, next string, manifests ...map[string]any) (apply.Summary, time.Duration, error) {
+	run := func(t *testing.T, schedule apply.Schedule, next string, manifests ...map[string]any) (event.Summary, time.Duration, error) {
 		plan, stream := planOf(t, manifests...)
 		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("web"): {Never: true}}}
 		start := time.Now()
@@ -180,7 +181,7 @@ func TestTheGateBeforeHooksYields(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, 30*time.Second, took)
 			left := summary.Results[0]
-			require.Equal(t, apply.Applied, left.State)
+			require.Equal(t, event.Applied, left.State)
 			require.True(t, left.Unready)
 			require.Contains(t, left.Detail, "; nothing has moved for 30s, so the post-install hooks run before it is ready")
 

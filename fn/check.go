@@ -22,12 +22,12 @@ func (f Function) Check(in []byte) Output {
 	var stale Findings
 	for i, change := range out.decision.Changes {
 		switch before := out.metas[i].Annotations[stamp.LayerAnnotation]; {
-		case !out.decision.Stamped[i] || change.IsNoop(out.metas[i]):
+		case !out.decision.Stamped[i] || change.isNoop(out.metas[i]):
 		case before == "":
 			absent++
 			stale.add(Finding{Severity: Error, Object: &out.metas[i], Message: "has no stamp of order " + out.order.Name})
 		default:
-			stale.add(Finding{Severity: Error, Object: &out.metas[i], Message: change.Difference(out.metas[i])})
+			stale.add(Finding{Severity: Error, Object: &out.metas[i], Message: change.difference(out.metas[i])})
 		}
 	}
 	if absent > 0 && absent == len(out.metas) {

@@ -9,7 +9,6 @@ import (
 	"github.com/ordapply/ordapply/internal/author/keys"
 	"github.com/ordapply/ordapply/internal/plan/stamp"
 
-	"github.com/ordapply/ordapply/internal/author/edit"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/sortorder"
@@ -37,10 +36,6 @@ type Decision struct {
 	HoistReasons []string              // per resource: why it comes before its dependents although no selector matched it; else ""
 	Findings     Findings              // everything to report; if Failed, the other fields must not be used
 }
-
-// Change holds the annotations of a resource to set, in Set, and the keys of an earlier
-// run to remove, in Remove.
-type Change = edit.Change
 
 // Plan places, sorts and stamps resources; the lists of the decision have one
 // entry for each of metas. Malformed stamps, and selectors that match nothing
@@ -123,11 +118,17 @@ func (d Planner) stamp(m object.Meta, p sortorder.Placement, findings *Findings)
 	case stamped && before.Order != d.Order.Name:
 		findings.add(Finding{Severity: Info, Object: &m, Message: fmt.Sprintf("moved from layer %s to %s by %s", before.LayerName(), d.Order.Name+"/"+p.Layer.Name, d.Order.Describe(p.Selector))})
 	}
-	return Stamp(d.Order.Name, p), true
+	return stampOf(d.Order.Name, p), true
 }
 
-// Stamp converts a placement by the order of this name to a stamp.
-func Stamp(order string, p sortorder.Placement) stamp.Stamp {
+// Stamp returns the annotations that stamp a placement by the order of this name on a
+// resource: ordapply.dev/layer and the others.
+func Stamp(order string, p sortorder.Placement) map[string]string {
+	return stampOf(order, p).Annotations()
+}
+
+// stampOf converts a placement by the order of this name to a stamp.
+func stampOf(order string, p sortorder.Placement) stamp.Stamp {
 	s := stamp.Stamp{
 		Order: order, Layer: p.Layer.Name, Wave: p.Layer.Rank,
 		Needs: p.Layer.Needs, Timeout: p.Layer.Timeout, Unmatched: p.Layer.Unmatched, Listed: p.Layer.Listed,
@@ -198,7 +199,7 @@ func (d Decision) isNoop(metas []object.Meta) bool {
 		return false
 	}
 	for i, change := range d.Changes {
-		if !change.IsNoop(metas[i]) {
+		if !change.isNoop(metas[i]) {
 			return false
 		}
 	}

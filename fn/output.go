@@ -52,7 +52,7 @@ func refused(source edit.Input, findings Findings) Output {
 	if !source.IsList() {
 		return Output{Findings: findings}
 	}
-	printed, err := source.ResourceList(unsorted(source), make([]Change, len(source.Metas())), findings.results())
+	printed, err := source.ResourceList(unsorted(source), make([]edit.Change, len(source.Metas())), findings.results())
 	if err != nil {
 		findings.add(Finding{Severity: Error, Message: err.Error()})
 	}

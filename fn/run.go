@@ -97,9 +97,9 @@ func (f Function) write(in []byte, out Output, source edit.Input) Output {
 
 func (f Function) print(out Output, source edit.Input) (edit.Text, error) {
 	if source.IsList() {
-		return source.ResourceList(out.decision.Sorted, out.decision.Changes, out.Findings.results())
+		return source.ResourceList(out.decision.Sorted, edits(out.decision.Changes), out.Findings.results())
 	}
-	documents, err := source.Texts(out.decision.Sorted, out.decision.Changes)
+	documents, err := source.Texts(out.decision.Sorted, edits(out.decision.Changes))
 	if err != nil {
 		return nil, err
 	}

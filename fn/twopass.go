@@ -57,7 +57,7 @@ func (d Planner) pack(t *edit.Tree) ([]*yaml.Node, Findings, error) {
 	if decision.Findings.Failed() {
 		return nil, decision.Findings, nil
 	}
-	documents, err := t.Texts(decision.Sorted, decision.Changes)
+	documents, err := t.Texts(decision.Sorted, edits(decision.Changes))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -32,10 +32,10 @@ type Rules struct {
 
 // Rule defines how objects of some kinds are assessed. docs/health.md describes the fields.
 type Rule struct {
-	Group      *string `json:"group"` // nil means any
-	Kind       string  `json:"kind"`
-	ReadyWhen  string  `json:"readyWhen"`
-	FailedWhen string  `json:"failedWhen"`
+	Group      *string `json:"group"`      // nil means any
+	Kind       string  `json:"kind"`       // * matches any characters
+	ReadyWhen  string  `json:"readyWhen"`  // a CEL condition over self, as the others: the object is ready when it holds
+	FailedWhen string  `json:"failedWhen"` // it has failed, which ends the wait
 
 	DegradedWhen  string `json:"degradedWhen"`  // like failedWhen, ends the wait
 	UnknownWhen   string `json:"unknownWhen"`   // like failedWhen, ends the wait

@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/state/history"
 )
 
 // AtomicStack is a stack that is deployed as a whole or not at all
@@ -22,7 +23,7 @@ type AtomicStack struct {
 
 // brokenStacks returns the atomic stacks that the run changed and that are not
 // ready as a whole.
-func (r Run) brokenStacks(s apply.Summary) []AtomicStack {
+func (r Run) brokenStacks(s event.Summary) []AtomicStack {
 	var out []AtomicStack
 	for _, stack := range r.Atomic {
 		whole, changed := true, false
@@ -30,7 +31,7 @@ func (r Run) brokenStacks(s apply.Summary) []AtomicStack {
 			if !stack.Resources[result.ID] {
 				continue
 			}
-			whole = whole && (result.State == apply.Ready || result.State == apply.Applied) && !result.Unready
+			whole = whole && (result.State == event.Ready || result.State == event.Applied) && !result.Unready
 			changed = changed || !result.Sent.IsZero() && !result.Unchanged
 		}
 		if !whole && changed {
@@ -42,7 +43,7 @@ func (r Run) brokenStacks(s apply.Summary) []AtomicStack {
 
 // restrictedTo returns the attempt reduced to the resources of some stacks.
 func (a attempt) restrictedTo(stacks []AtomicStack) attempt {
-	a.summary.Results = slices.DeleteFunc(slices.Clone(a.summary.Results), func(result apply.Result) bool {
+	a.summary.Results = slices.DeleteFunc(slices.Clone(a.summary.Results), func(result event.Result) bool {
 		return !slices.ContainsFunc(stacks, func(s AtomicStack) bool { return s.Resources[result.ID] })
 	})
 	return a
@@ -61,22 +62,22 @@ func (r Run) undoStacks(ctx context.Context, tried attempt) error {
 	}
 	part := tried.restrictedTo(stacks)
 	out := r.goBack(ctx, part,
-		func() (apply.Summary, error) {
+		func() (event.Summary, error) {
 			deleted, err := r.removeCreated(ctx, tried.set, part.created(nil))
 			return deleted, errors.Join(err, r.releaseAdopted(ctx, tried.set, part.adopted(nil)))
 		},
-		func(before *Revision) (apply.Summary, error) { return r.restore(ctx, before, part, names) })
+		func(before *history.Revision) (event.Summary, error) { return r.restore(ctx, before, part, names) })
 	out.Stacks = names
 	return out
 }
 
 // restore applies the manifests that a revision has for the resources of stacks that a
 // failed run changed, and deletes the resources that the run created.
-func (r Run) restore(ctx context.Context, before *Revision, part attempt, stacks []string) (apply.Summary, error) {
+func (r Run) restore(ctx context.Context, before *history.Revision, part attempt, stacks []string) (event.Summary, error) {
 	if id, err := kube.ClusterID(ctx, r.Cluster); err != nil {
-		return apply.Summary{}, err
+		return event.Summary{}, err
 	} else if id != "" && before.Cluster != "" && id != before.Cluster {
-		return apply.Summary{}, fmt.Errorf("revision %d was applied to another cluster: apply the stream itself to this one", before.Number)
+		return event.Summary{}, fmt.Errorf("revision %d was applied to another cluster: apply the stream itself to this one", before.Number)
 	}
 	changed := map[object.ID]bool{}
 	for _, result := range part.summary.Results {
@@ -85,7 +86,7 @@ func (r Run) restore(ctx context.Context, before *Revision, part attempt, stacks
 	plan := before.Plan.Filter(func(id object.ID) bool { return changed[id] })
 	plan.Notes = []string{"for " + stackNames(stacks) + " only"}
 	r.OnRestoring(before.Number, plan)
-	var summary apply.Summary
+	var summary event.Summary
 	if len(plan.Steps) > 0 {
 		applier := r.Applier
 		applier.Begin, applier.GoingBack = nil, true // the run has begun already

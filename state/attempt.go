@@ -7,21 +7,21 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/ordapply/ordapply/apply"
 	applyevent "github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state/history"
+	"github.com/ordapply/ordapply/state/set"
 )
 
 // attempt is the execution of a run under the lock.
 type attempt struct {
-	set       *Set
+	set       *set.Set
 	record    *record
 	revision  int // number of its own revision
 	began     bool
 	operation hook.Operation
-	summary   apply.Summary
+	summary   applyevent.Summary
 	failure   error // of applying and pruning
 	pruned    bool  // something was pruned, and the prune failed: the run cannot be undone any more
 	cleaned   bool  // no member is left that the stream does not contain
@@ -29,17 +29,17 @@ type attempt struct {
 }
 
 // apply does the part that requires the lock, or a dry run without it.
-func (r Run) apply(ctx context.Context) (apply.Summary, error) {
+func (r Run) apply(ctx context.Context) (applyevent.Summary, error) {
 	if !r.Applier.DryRun {
 		tried, err := r.attempt(ctx)
 		return tried.summary, errors.Join(tried.failure, err)
 	}
 	set, err := r.openRecovered(ctx, true)
 	if err != nil {
-		return apply.Summary{}, err
+		return applyevent.Summary{}, err
 	}
 	if err := r.assumeMigrated(ctx, set); err != nil {
-		return apply.Summary{}, err
+		return applyevent.Summary{}, err
 	}
 	return r.dryRun(ctx, set)
 }
@@ -69,7 +69,7 @@ func (r Run) attempt(ctx context.Context) (attempt, error) {
 		func() error { return r.endWithDeletion(ctx, &tried) },
 		func() error { return around.Post(ctx, tried.summary) },
 	}
-	if slices.ContainsFunc(tried.summary.Results, func(result apply.Result) bool { return result.Unready }) {
+	if slices.ContainsFunc(tried.summary.Results, func(result applyevent.Result) bool { return result.Unready }) {
 		slices.Reverse(last) // nothing is deleted before all is ready
 	}
 	for _, do := range last {
@@ -163,13 +163,13 @@ func (r Run) endWithDeletion(ctx context.Context, tried *attempt) error {
 }
 
 // deleteObsolete deletes what is to be deleted when all of the stream is ready.
-func (r Run) deleteObsolete(ctx context.Context, tried *attempt) (apply.Summary, error) {
+func (r Run) deleteObsolete(ctx context.Context, tried *attempt) (applyevent.Summary, error) {
 	if r.Prune {
 		adopted := r.adoptions(tried.record.entries())
 		summary, complete, err := r.prune(ctx, tried.set, adopted)
 		tried.cleaned = complete
 		for _, result := range summary.Results {
-			tried.pruned = tried.pruned || result.State != apply.Kept && result.State != apply.NotStarted
+			tried.pruned = tried.pruned || result.State != applyevent.Kept && result.State != applyevent.NotStarted
 		}
 		if err == nil {
 			tried.record.released = slices.DeleteFunc(slices.Collect(maps.Keys(adopted.ByID)), func(id object.ID) bool {
@@ -186,7 +186,7 @@ func (r Run) deleteObsolete(ctx context.Context, tried *attempt) (apply.Summary,
 // adoptions returns what the run releases instead of pruning it: what earlier runs adopted
 // without becoming ready; a rollback also what was adopted since the revision that it goes
 // back to.
-func (r Run) adoptions(entries []Entry) history.Adoptions {
+func (r Run) adoptions(entries []history.Entry) history.Adoptions {
 	out := history.Undeployed(entries)
 	if to := r.Metadata.Revision.Rollback; to > 0 {
 		out = out.With(history.AdoptedSince(entries, to))
@@ -196,7 +196,7 @@ func (r Run) adoptions(entries []Entry) history.Adoptions {
 
 // releaseAdopted releases objects that a run adopted. A member of another set is given
 // back.
-func (r Run) releaseAdopted(ctx context.Context, set *Set, adopted []history.Adopted) error {
+func (r Run) releaseAdopted(ctx context.Context, set *set.Set, adopted []history.Adopted) error {
 	if ctx.Err() != nil {
 		return nil // the lock was lost, or the run interrupted
 	}

@@ -9,22 +9,24 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/live/write"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state/history"
+	"github.com/ordapply/ordapply/state/set"
 )
 
 // created returns the resources that the run created, or may have created by
 // a PATCH without an answer, and that are not in a revision. Without a revision, these are
 // also the ones that earlier runs created, which failed or were killed.
-func (a attempt) created(before *Revision) []apply.Result {
+func (a attempt) created(before *history.Revision) []event.Result {
 	earlier := map[object.ID]history.Created{}
 	if before == nil && a.record != nil {
 		earlier = createdBy(a.record.entries())
 	}
-	out := a.outside(before, func(r apply.Result) bool {
+	out := a.outside(before, func(r event.Result) bool {
 		_, is := earlier[r.ID]
 		unanswered := r.Absent && !r.Sent.IsZero() && r.Applied.IsZero()
 		return r.Created != "" || unanswered || is && r.Member
@@ -39,10 +41,10 @@ func (a attempt) created(before *Revision) []apply.Result {
 
 // left returns the resources that the run changed, that no run of the set created, and
 // that are not in a revision.
-func (a attempt) left(before *Revision) []object.ID {
+func (a attempt) left(before *history.Revision) []object.ID {
 	created := idsOf(a.created(before))
-	return idsOf(a.outside(before, func(r apply.Result) bool {
-		changed := !r.Applied.IsZero() && !r.Unchanged && r.State != apply.Deleted
+	return idsOf(a.outside(before, func(r event.Result) bool {
+		changed := !r.Applied.IsZero() && !r.Unchanged && r.State != event.Deleted
 		return changed && !slices.Contains(created, r.ID)
 	}))
 }
@@ -50,21 +52,21 @@ func (a attempt) left(before *Revision) []object.ID {
 // notCreated returns the resources that the run wrote, that are not in a
 // revision, and that may have existed before without being members of the
 // set.
-func (a attempt) notCreated(before *Revision) []apply.Result {
-	return a.outside(before, func(r apply.Result) bool {
-		written := !r.Sent.IsZero() && r.State != apply.Deleted
+func (a attempt) notCreated(before *history.Revision) []event.Result {
+	return a.outside(before, func(r event.Result) bool {
+		written := !r.Sent.IsZero() && r.State != event.Deleted
 		return written && !r.Absent && !r.Member && r.Created == ""
 	})
 }
 
 // outside returns the results that fulfil a condition, of resources that are not in a
 // revision; nil is a revision without resources.
-func (a attempt) outside(before *Revision, fulfils func(apply.Result) bool) []apply.Result {
+func (a attempt) outside(before *history.Revision, fulfils func(event.Result) bool) []event.Result {
 	held := before.IDs()
-	return slices.DeleteFunc(slices.Clone(a.summary.Results), func(r apply.Result) bool { return held[r.ID] || !fulfils(r) })
+	return slices.DeleteFunc(slices.Clone(a.summary.Results), func(r event.Result) bool { return held[r.ID] || !fulfils(r) })
 }
 
-func idsOf(results []apply.Result) []object.ID {
+func idsOf(results []event.Result) []object.ID {
 	var ids []object.ID
 	for _, r := range results {
 		ids = append(ids, r.ID)
@@ -73,7 +75,7 @@ func idsOf(results []apply.Result) []object.ID {
 }
 
 // adopted returns what the run adopted and is not in a revision.
-func (a attempt) adopted(before *Revision) []history.Adopted {
+func (a attempt) adopted(before *history.Revision) []history.Adopted {
 	held, own := before.IDs(), map[object.ID]bool{}
 	for _, r := range a.summary.Results {
 		own[r.ID] = true
@@ -84,9 +86,9 @@ func (a attempt) adopted(before *Revision) []history.Adopted {
 // removeCreated deletes what a failed run created, in reverse order. Objects
 // that are no longer members of the set, or that replaced another under its
 // name, are kept.
-func (r Run) removeCreated(ctx context.Context, set *Set, created []apply.Result) (apply.Summary, error) {
+func (r Run) removeCreated(ctx context.Context, set *set.Set, created []event.Result) (event.Summary, error) {
 	if len(created) == 0 {
-		return apply.Summary{}, nil
+		return event.Summary{}, nil
 	}
 	var wanted []ordering.Resource
 	for _, result := range created {

@@ -9,10 +9,11 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/track"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/state/set"
 )
 
 // checkParentNotInStream rejects a stream that contains the set's parent.
@@ -36,7 +37,7 @@ func (r Run) withDefaults() Run {
 	r.Applier.Membership.Set = set.SetID()
 	r.Applier.Membership.PreviousManagers = append(r.Applier.Membership.PreviousManagers, base)
 	if r.TakeOver {
-		r.Applier.Membership.Adopt = apply.AdoptAny
+		r.Applier.Membership.Adopt = applyset.AdoptAny
 		r.Applier.Membership.PreviousManagers = append(r.Applier.Membership.PreviousManagers, "kubectl")
 	}
 	r.Applier.GoingBack = r.Metadata.Revision.Rollback > 0
@@ -50,7 +51,7 @@ func (c Callbacks) withDefaults() Callbacks {
 		c.OnNote = func(string) {}
 	}
 	if c.OnLastRun == nil {
-		c.OnLastRun = func(RunTimes) {}
+		c.OnLastRun = func(track.RunTimes) {}
 	}
 	if c.OnNotUndone == nil {
 		c.OnNotUndone = func(int, string) {}
@@ -70,7 +71,7 @@ func (c Callbacks) withDefaults() Callbacks {
 // openRecovered reads the set and recovers it when its parent was deleted or edited by hand,
 // with its history or without. It returns an error when the run would move members.
 // A dry run may lack the permission to read the history.
-func (r Run) openRecovered(ctx context.Context, mayLackHistory bool) (*Set, error) {
+func (r Run) openRecovered(ctx context.Context, mayLackHistory bool) (*set.Set, error) {
 	set, err := r.open(ctx, r.TakeOver)
 	if err != nil {
 		return nil, err

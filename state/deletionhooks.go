@@ -8,12 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/hooks"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state/history"
+	"github.com/ordapply/ordapply/state/set"
 )
 
 // hookedDeletion runs the hooks of a set that is deleted.
@@ -21,15 +23,15 @@ type hookedDeletion struct {
 	runner  hooks.Runner
 	hooks   hook.Hooks // of the revision that was deployed last; none where nothing is uninstalled
 	all     hook.Hooks // of all revisions
-	results []apply.Result
-	entries []Entry // the revisions, oldest first
-	begun   bool    // an earlier deletion of the set ran the hooks before it
-	records History
+	results []event.Result
+	entries []history.Entry // the revisions, oldest first
+	begun   bool            // an earlier deletion of the set ran the hooks before it
+	records history.History
 }
 
 // hooked finds the hooks of a set: those that run are of the revision that was deployed
 // last, or of the newest where none ever was.
-func (d SetDeletion) hooked(ctx context.Context, set *Set) (*hookedDeletion, error) {
+func (d SetDeletion) hooked(ctx context.Context, set *set.Set) (*hookedDeletion, error) {
 	out := &hookedDeletion{records: d.history(set)}
 	entries, err := out.records.List(ctx)
 	if err != nil {
@@ -85,7 +87,7 @@ func (d *hookedDeletion) made(found *unstructured.Unstructured) bool {
 // uninstalls drops the hooks that run where no member is going to be deleted: the members
 // moved to another set, were deleted without it, were only adopted by runs that failed, or
 // are protected. A deletion that is resumed has begun.
-func (d *hookedDeletion) uninstalls(members Members) {
+func (d *hookedDeletion) uninstalls(members set.Members) {
 	adopted, deletes := history.Undeployed(d.entries), d.begun
 	for id, live := range members.Live {
 		_, releases := adopted.Of(id)
@@ -111,15 +113,15 @@ func (d *hookedDeletion) before(ctx context.Context) error {
 
 // after runs the hooks after the members are gone, and deletes what hooks left. In a
 // Namespace that was a member, nothing is left, nor may the account be able to look.
-func (d *hookedDeletion) after(ctx context.Context, members apply.Summary) error {
+func (d *hookedDeletion) after(ctx context.Context, members event.Summary) error {
 	results, err := d.runner.Run(ctx, hook.PostDelete, d.hooks)
 	d.results = append(d.results, results...)
 	if err != nil {
 		return err
 	}
 	left := hook.Hooks(slices.DeleteFunc(slices.Clone(d.all), func(hook hook.Hook) bool {
-		return slices.ContainsFunc(members.Results, func(r apply.Result) bool {
-			return r.ID.IsNamespace() && r.ID.Name == hook.Namespace && r.State == apply.Deleted
+		return slices.ContainsFunc(members.Results, func(r event.Result) bool {
+			return r.ID.IsNamespace() && r.ID.Name == hook.Namespace && r.State == event.Deleted
 		})
 	}))
 	others, err := d.records.OfOtherSets(ctx, namespacesOf(left))
@@ -143,7 +145,7 @@ func namespacesOf(all hook.Hooks) []string {
 }
 
 // summed returns the summary of the deletion with the results of the hooks.
-func (d *hookedDeletion) summed(s apply.Summary) apply.Summary {
+func (d *hookedDeletion) summed(s event.Summary) event.Summary {
 	s.Hooks = append(slices.Clone(s.Hooks), d.results...)
 	return s
 }
@@ -155,7 +157,7 @@ type LeftHook struct {
 }
 
 // LeftHooks returns the objects that hooks of a set's revisions made and left behind.
-func LeftHooks(ctx context.Context, cluster kube.Cluster, h History) ([]LeftHook, error) {
+func LeftHooks(ctx context.Context, cluster kube.Cluster, h history.History) ([]LeftHook, error) {
 	entries, err := h.List(ctx)
 	if err != nil {
 		return nil, err

@@ -6,11 +6,11 @@
 //	run := state.Run{
 //		SetRef:  state.SetRef{Cluster: cluster, Parent: secret, Kind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}},
 //		Applier: applier, Plan: plan, Stream: stream,
-//		Prune: true, Remover: apply.Remover{Cluster: cluster},
+//		Prune: true, Remover: remove.Remover{Cluster: cluster},
 //	}
 //	summary, err := run.Do(ctx) // takes the lock, applies, prunes, and records a revision
 //
-//	set, err := state.Open(ctx, cluster, run.Kind, secret, false)
-//	history := state.History{Cluster: cluster, Parent: set.Parent, Vouchers: set.Vouchers()}
-//	revision, err := history.Last(ctx, state.Deployed)
+//	opened, err := set.Open(ctx, cluster, run.Kind, secret, false)
+//	revisions := history.History{Cluster: cluster, Parent: opened.Parent, Vouchers: opened.Vouchers()}
+//	revision, err := revisions.Last(ctx, history.Deployed)
 package state

@@ -2,8 +2,8 @@ package state
 
 import "strings"
 
-// event is a request that was carried out, with its fault.
-type event struct {
+// exploredEvent is a request that was carried out, with its fault.
+type exploredEvent struct {
 	request  *request
 	label    string
 	accident string
@@ -12,8 +12,8 @@ type event struct {
 
 // read returns the event of an option; its request is nil when the option is
 // not a request.
-func (w *world) read(option string) (*event, *request) {
-	e := &event{label: option, at: w.requests}
+func (w *world) read(option string) (*exploredEvent, *request) {
+	e := &exploredEvent{label: option, at: w.requests}
 	for _, accident := range []string{unanswered, killed, unserved, restored, replaced, broken, denied, fails, homeless, emptied} {
 		if rest, ok := strings.CutPrefix(option, accident); ok {
 			e.label, e.accident = rest, accident
@@ -47,7 +47,7 @@ func (w *world) covered(option string) bool {
 
 // depends reports whether the order of two events matters: one writes what
 // the other reads or writes, or both write what an invariant is about.
-func depends(a, b *event) bool {
+func depends(a, b *exploredEvent) bool {
 	p, q := a.request, b.request
 	switch {
 	case a.isForAll() || b.isForAll():
@@ -67,12 +67,12 @@ func depends(a, b *event) bool {
 }
 
 // isForAll reports whether the event comes with one that every request may depend on.
-func (e *event) isForAll() bool {
+func (e *exploredEvent) isForAll() bool {
 	return e.accident == broken || e.accident == homeless || e.accident == emptied
 }
 
 // mends reports whether the event changes whether Widgets are served.
-func (e *event) mends() bool { return e.accident == unserved || e.accident == restored }
+func (e *exploredEvent) mends() bool { return e.accident == unserved || e.accident == restored }
 
 func (q *request) ofWidgets() bool { return q.verb == "discover" || q.isOf("widgets") }
 

@@ -94,7 +94,7 @@ func (w *world) follow(q *request) {
 	case before != nil && after == nil && at == w.parentKey():
 		l.deployed, l.removing, l.removed, l.claimed = false, false, false, map[string]bool{}
 	}
-	if after != nil && after.GetLabels()[history.StatusLabel] == string(Deployed) && (before == nil || before.GetLabels()[history.StatusLabel] != string(Deployed)) {
+	if after != nil && after.GetLabels()[history.StatusLabel] == string(history.Deployed) && (before == nil || before.GetLabels()[history.StatusLabel] != string(history.Deployed)) {
 		l.deployed, l.removing, l.removed = true, false, false
 		for at := range a.says {
 			l.claimed[at] = true

@@ -11,9 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/remove"
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/state/history"
 	"github.com/ordapply/ordapply/test/memcluster"
 )
 
@@ -30,7 +33,7 @@ const (
 type wish struct {
 	keys  []string
 	hooks []hook.Event // of which it has a Job
-	adopt apply.Adopt
+	adopt applyset.Adopt
 	undo  bool // it is rolled back when it fails
 	set   object.ID
 	runs  map[string]Run // by value of the objects
@@ -87,7 +90,7 @@ func (w wish) withHooks(t *testing.T, events ...hook.Event) wish {
 }
 
 // adopting returns the stream with another policy of adoption.
-func (w wish) adopting(t *testing.T, which apply.Adopt) wish {
+func (w wish) adopting(t *testing.T, which applyset.Adopt) wish {
 	w.adopt = which
 	w.plan(t)
 	return w
@@ -119,7 +122,7 @@ func (w wish) actor(name string, takeOver bool) *actor {
 		r := on(cluster, w.runs[name])
 		r.TakeOver = takeOver
 		if w.undo {
-			r.Undo = func(_ context.Context, to *Revision) (Run, error) {
+			r.Undo = func(_ context.Context, to *history.Revision) (Run, error) {
 				a.goesBack(to)
 				return backTo(r, to), nil
 			}
@@ -150,10 +153,10 @@ func on(cluster Cluster, r Run) Run {
 const waveTimeout = time.Minute
 
 // backTo returns the run that goes back to a revision, as the commands do.
-func backTo(r Run, to *Revision) Run {
+func backTo(r Run, to *history.Revision) Run {
 	back := Run{SetRef: r.SetRef, Applier: r.Applier, Remover: r.Remover, Prune: r.Prune}
 	back.Plan, back.Stream = to.Plan, &apply.Stream{Resources: to.Resources, Objects: to.Objects(), Hooks: to.Hooks}
-	back.Metadata.Revision = Revision{Options: to.Options, OrderFile: to.OrderFile, Rollback: to.Number}
+	back.Metadata.Revision = history.Revision{Options: to.Options, OrderFile: to.OrderFile, Rollback: to.Number}
 	return back
 }
 
@@ -161,7 +164,7 @@ func backTo(r Run, to *Revision) Run {
 func (a *actor) removes() { a.undoing, a.says, a.deleted = true, map[string]string{}, map[string]int{} }
 
 // goesBack makes a run one that undoes another.
-func (a *actor) goesBack(to *Revision) {
+func (a *actor) goesBack(to *history.Revision) {
 	a.undoing, a.says, a.deleted = true, map[string]string{}, map[string]int{}
 	for id, obj := range to.Objects() {
 		a.says[memcluster.KeyOf(id)] = valueOf(obj)
@@ -186,7 +189,7 @@ func rollBack(name string) *actor {
 			return err
 		}
 		a.goesBack(to)
-		r := on(cluster, Run{SetRef: ref, Applier: apply.Applier{NoDiagnosis: true}, Remover: apply.Remover{NoDiagnosis: true}, Prune: true})
+		r := on(cluster, Run{SetRef: ref, Applier: apply.Applier{NoDiagnosis: true}, Remover: remove.Remover{NoDiagnosis: true}, Prune: true})
 		_, err = backTo(r, to).Do(ctx)
 		return err
 	}
@@ -202,7 +205,7 @@ func deleting(set object.ID) func(name string) *actor {
 		return &actor{name: name, sort: deletes, set: set, do: func(ctx context.Context, cluster Cluster) error {
 			_, err := SetDeletion{
 				SetRef:  SetRef{Cluster: cluster, Parent: set, Kind: parentKind(set), Namespace: recordsOf(set), LockTimeout: time.Hour},
-				Remover: apply.Remover{Cluster: cluster, Workers: 3, WaveTimeout: waveTimeout, NoDiagnosis: true},
+				Remover: remove.Remover{Cluster: cluster, Workers: 3, WaveTimeout: waveTimeout, NoDiagnosis: true},
 				Hooks:   &apply.Applier{Cluster: cluster, Workers: 3, WaveTimeout: waveTimeout, NoDiagnosis: true},
 			}.Do(ctx)
 			return err

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/kube"
@@ -127,7 +126,7 @@ func inSequence(t *testing.T) []scenario {
 		},
 		{
 			name: "adoption from another set", before: serverSide(t, a, wanting(t, keyB).of(t, other)), denies: denies(keyC),
-			first: abc.adopting(t, apply.AdoptAny).undone().apply, second: a.apply, later: a.apply,
+			first: abc.adopting(t, applyset.AdoptAny).undone().apply, second: a.apply, later: a.apply,
 		},
 		{
 			name: "recreation", before: serverSide(t, aj), denies: denies(keyC),
@@ -156,7 +155,7 @@ func inSequence(t *testing.T) []scenario {
 		},
 		{
 			name: "deletion of a set whose members another set took", before: serverSide(t, hooked),
-			first: a.of(t, other).adopting(t, apply.AdoptAny).apply, second: deleteSet, later: a.of(t, other).adopting(t, apply.AdoptAny).apply,
+			first: a.of(t, other).adopting(t, applyset.AdoptAny).apply, second: deleteSet, later: a.of(t, other).adopting(t, applyset.AdoptAny).apply,
 		},
 		{
 			name: "cluster-scoped parent", before: serverSide(t, ab.of(t, clusterSet)), set: clusterSet,
@@ -285,7 +284,7 @@ func kubectlSet(t *testing.T, s *memcluster.Store, w wish) {
 	for _, key := range w.keys {
 		obj := exploredObject(key, "before")
 		obj.SetLabels(map[string]string{applyset.PartOfLabel: promise.SetID()})
-		promise = promise.WithMembers([]object.ID{apply.Meta(obj).ID})
+		promise = promise.WithMembers([]object.ID{kube.Meta(obj).ID})
 		members = append(members, obj)
 	}
 	parent := &unstructured.Unstructured{}

@@ -159,7 +159,7 @@ type world struct {
 	trace     []string
 	violation string
 	requests  int
-	last      *event            // the last event, if something else may come before it as well
+	last      *exploredEvent    // the last event, if something else may come before it as well
 	hashes    map[string]uint64 // of the objects, by key of the store
 	forged    bool              // one of the runs is that of a forger
 	makers    map[string]string // the runs that created revisions, by key of the store
@@ -634,7 +634,7 @@ func (w *world) remembered(a *actor) []string {
 			newest, number = obj.GetLabels()[history.StatusLabel], n
 		}
 	}
-	if newest != string(Deployed) {
+	if newest != string(history.Deployed) {
 		out = append(out, "its newest revision is "+newest)
 	}
 	return out

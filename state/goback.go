@@ -3,14 +3,15 @@ package state
 import (
 	"context"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/state/history"
 	"github.com/ordapply/ordapply/state/lease"
 )
 
 // goBack undoes what an attempt changed: restore applies the revision that was deployed
 // before it, and remove deletes what it created where there is none. What it adopted is
 // released in either case.
-func (r Run) goBack(ctx context.Context, a attempt, remove func() (apply.Summary, error), restore func(before *Revision) (apply.Summary, error)) *UndoneError {
+func (r Run) goBack(ctx context.Context, a attempt, remove func() (event.Summary, error), restore func(before *history.Revision) (event.Summary, error)) *UndoneError {
 	out := &UndoneError{Failure: a.failure, Parent: r.Parent}
 	before, err := r.history(a.set).DeployedBefore(ctx, a.revision)
 	switch {

@@ -65,7 +65,7 @@ func (h HandOver) handOver(ctx context.Context) error {
 	return records.Close(ctx, stored, stateset.KubectlTooling)
 }
 
-func (h HandOver) openKnown(ctx context.Context) (*Set, error) {
+func (h HandOver) openKnown(ctx context.Context) (*stateset.Set, error) {
 	set, err := h.open(ctx, false)
 	if err == nil {
 		err = set.Recover(ctx, h.history(set))

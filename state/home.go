@@ -9,6 +9,7 @@ import (
 	applyevent "github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state/lease"
+	"github.com/ordapply/ordapply/state/set"
 )
 
 // The home of a set is the namespace of its lock and its history. Under a cluster-scoped
@@ -68,7 +69,7 @@ func (s SetRef) replaceHome(ctx context.Context, takeOver bool) (string, error) 
 
 // acceptMembers lists the members of a set on its parent, as they are: its records are gone
 // with its home, and who names a new home accepts that.
-func acceptMembers(ctx context.Context, set *Set) error {
+func acceptMembers(ctx context.Context, set *set.Set) error {
 	if set.IsOtherTool() {
 		return nil
 	}
@@ -84,7 +85,7 @@ func acceptMembers(ctx context.Context, set *Set) error {
 // members that the stream does not contain where they are, and contains in the
 // namespace of resources without one. Members in the home count as moved, whatever
 // their names are.
-func (r Run) checkMoves(ctx context.Context, set *Set) error {
+func (r Run) checkMoves(ctx context.Context, set *set.Set) error {
 	if r.Parent.Namespace != "" || len(r.Stream.Defaulted) == 0 || !set.Known() || r.coversNamespaces(set) {
 		return nil
 	}
@@ -115,7 +116,7 @@ func (r Run) checkMoves(ctx context.Context, set *Set) error {
 
 // coversNamespaces reports whether the stream has resources in all namespaces of the
 // set, so that none of its members can have been meant for another namespace.
-func (r Run) coversNamespaces(set *Set) bool {
+func (r Run) coversNamespaces(set *set.Set) bool {
 	used := map[string]bool{}
 	for id := range r.Stream.Objects {
 		used[id.Namespace] = true

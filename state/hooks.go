@@ -7,11 +7,15 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/hooks"
 	"github.com/ordapply/ordapply/apply/preview"
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/author/hook"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/state/history"
+	"github.com/ordapply/ordapply/state/set"
 )
 
 // hooks returns the hooks of the stream. Hooks that are left out were reported when the
@@ -32,7 +36,7 @@ func (r Run) around(tried *attempt) *hooks.Around {
 
 // previewHooks adds to a preview which hooks would run, and the errors with which they would
 // fail because of objects that exist.
-func (r Run) previewHooks(ctx context.Context, set *Set, preview *preview.Preview) error {
+func (r Run) previewHooks(ctx context.Context, set *set.Set, preview *preview.Preview) error {
 	all := r.hooks()
 	if !all.OfApply() {
 		return nil
@@ -54,18 +58,18 @@ func (r Run) previewHooks(ctx context.Context, set *Set, preview *preview.Previe
 }
 
 // hookRunner returns what runs the hooks of a stream that is applied to a set.
-func (r Run) hookRunner(set *Set) hooks.Runner {
+func (r Run) hookRunner(set *set.Set) hooks.Runner {
 	return hooks.Runner{
 		Applier: r.Applier, Owner: set.Parent.SetID(), Events: r.Applier.Events,
-		Adopt:          r.TakeOver || r.Applier.Membership.Adopt == apply.AdoptAny,
-		ReplaceMembers: !r.TakeOver && r.Applier.Membership.Adopt == apply.AdoptAny,
-		KeepLeftovers:  r.Applier.Membership.Adopt == apply.AdoptNever,
+		Adopt:          r.TakeOver || r.Applier.Membership.Adopt == applyset.AdoptAny,
+		ReplaceMembers: !r.TakeOver && r.Applier.Membership.Adopt == applyset.AdoptAny,
+		KeepLeftovers:  r.Applier.Membership.Adopt == applyset.AdoptNever,
 	}
 }
 
 // takenByHooks removes from gone, what would be pruned, the members that hooks before
 // the run replace: they are no members any more when the run prunes.
-func (r Run) takenByHooks(ctx context.Context, set *Set, gone map[object.ID]*unstructured.Unstructured, entries []Entry) error {
+func (r Run) takenByHooks(ctx context.Context, set *set.Set, gone map[object.ID]*unstructured.Unstructured, entries []history.Entry) error {
 	all := r.hooks()
 	if len(gone) == 0 || !all.OfApply() {
 		return nil
@@ -86,25 +90,25 @@ func (r Run) takenByHooks(ctx context.Context, set *Set, gone map[object.ID]*uns
 // nothing of the stream existed before, this is the end of an install: it happens between
 // the hooks of a deletion, as in Helm, and takes what hooks left. When a hook before it
 // fails, nothing is deleted.
-func (r Run) uninstalled(ctx context.Context, tried attempt) (apply.Summary, error) {
+func (r Run) uninstalled(ctx context.Context, tried attempt) (event.Summary, error) {
 	if tried.operation != hook.Install {
 		return r.removeAttempt(ctx, tried)
 	}
 	runner, all := r.hookRunner(tried.set), r.hooks()
 	ran, err := runner.Run(ctx, hook.PreDelete, all)
 	if err != nil {
-		return apply.Summary{Hooks: ran}, err
+		return event.Summary{Hooks: ran}, err
 	}
 	r.undone.alsoDeleted = func(found *unstructured.Unstructured) bool {
-		return runner.IsOwn(found) && slices.ContainsFunc(all, func(hook hook.Hook) bool { return hook.ID == apply.Meta(found).ID })
+		return runner.IsOwn(found) && slices.ContainsFunc(all, func(hook hook.Hook) bool { return hook.ID == kube.Meta(found).ID })
 	}
 	summary, err := r.removeAttempt(ctx, tried)
-	for _, last := range []func() ([]apply.Result, error){
-		func() ([]apply.Result, error) { return runner.Run(ctx, hook.PostDelete, all) },
-		func() ([]apply.Result, error) { return runner.RemoveLeftovers(ctx, all, nil) },
+	for _, last := range []func() ([]event.Result, error){
+		func() ([]event.Result, error) { return runner.Run(ctx, hook.PostDelete, all) },
+		func() ([]event.Result, error) { return runner.RemoveLeftovers(ctx, all, nil) },
 	} {
 		if err == nil {
-			var results []apply.Result
+			var results []event.Result
 			results, err = last()
 			ran = append(ran, results...)
 		}
@@ -114,7 +118,7 @@ func (r Run) uninstalled(ctx context.Context, tried attempt) (apply.Summary, err
 }
 
 // removeAttempt deletes what an attempt created, and releases what it adopted.
-func (r Run) removeAttempt(ctx context.Context, tried attempt) (apply.Summary, error) {
+func (r Run) removeAttempt(ctx context.Context, tried attempt) (event.Summary, error) {
 	summary, err := r.removeCreated(ctx, tried.set, tried.created(nil))
 	return summary, errors.Join(err, r.releaseAdopted(ctx, tried.set, tried.adopted(nil)))
 }

@@ -10,9 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/remove"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/state/history"
+	"github.com/ordapply/ordapply/state/set"
 	"github.com/ordapply/ordapply/test/memcluster"
 )
 
@@ -80,9 +83,9 @@ func TestEveryMemberIsInOneStep(t *testing.T) {
 				annotations[key] = pick("test", "pre-install", "PreSync", "Skip", "PostDelete", "1", "-3", "app/l1", "true", "ConfigMap/m1", "/namespaces/shop/Pod/m0", "upsert before deleting g", "delete after deleting g", "g", `["g"]`, "no such thing")
 			}
 			obj.SetAnnotations(annotations)
-			live[apply.Meta(obj).ID] = obj
+			live[kube.Meta(obj).ID] = obj
 		}
-		r := memberDeletion{set: &Set{Parent: shopParent()}, remover: apply.Remover{Cluster: cluster}, history: History{Cluster: cluster, Parent: shopParent()}}
+		r := memberDeletion{set: &set.Set{Parent: shopParent()}, remover: remove.Remover{Cluster: cluster}, history: history.History{Cluster: cluster, Parent: shopParent()}}
 		order, _, err := r.order(t.Context(), live)
 		require.NoError(t, err, n)
 		steps := map[object.ID]int{}

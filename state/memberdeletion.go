@@ -12,8 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/preview"
+	"github.com/ordapply/ordapply/apply/remove"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
@@ -21,15 +22,16 @@ import (
 	"github.com/ordapply/ordapply/ordering/planner"
 	"github.com/ordapply/ordapply/state/history"
 	"github.com/ordapply/ordapply/state/lease"
+	"github.com/ordapply/ordapply/state/set"
 )
 
 // memberDeletion deletes members of a set in the reverse of the order in which they
 // were applied.
 type memberDeletion struct {
-	set     *Set
-	history History
+	set     *set.Set
+	history history.History
 	past    *pastMembers // nil: order reads it
-	remover apply.Remover
+	remover remove.Remover
 	removal applyset.Removal             // why the members are deleted
 	stays   []*unstructured.Unstructured // the members that are not deleted
 	// keepReason returns why a member must be kept for the set's own sake; "" when
@@ -37,7 +39,7 @@ type memberDeletion struct {
 	keepReason func(object.ID) string
 	// adopted are members that are released instead of deleted, by release.
 	adopted history.Adoptions
-	release func(context.Context, *Set, []history.Adopted) error
+	release func(context.Context, *set.Set, []history.Adopted) error
 	// titles are those of the records of other tools from which the set takes over members.
 	titles map[object.ID]string
 	// applyPlan is the plan of the apply that ends with this deletion, if any.
@@ -56,23 +58,23 @@ type memberDeletion struct {
 }
 
 // run deletes these live members and nothing else.
-func (r memberDeletion) run(ctx context.Context, live map[object.ID]*unstructured.Unstructured) (apply.Summary, error) {
+func (r memberDeletion) run(ctx context.Context, live map[object.ID]*unstructured.Unstructured) (event.Summary, error) {
 	if len(live) == 0 && len(r.notes) == 0 && !r.reportsEmpty {
-		return apply.Summary{}, nil
+		return event.Summary{}, nil
 	}
 	order, defined, err := r.order(ctx, live)
 	if err != nil {
-		return apply.Summary{}, err
+		return event.Summary{}, err
 	}
 	order.FollowsPlan = r.applyPlan
 	r.onPlanned(order)
 	if r.beforeDelete != nil && !r.remover.DryRun {
 		if err := r.beforeDelete(ctx); err != nil {
-			return apply.Summary{}, err
+			return event.Summary{}, err
 		}
 	}
 	if len(live) == 0 {
-		return apply.Summary{}, nil
+		return event.Summary{}, nil
 	}
 	remover := r.remover
 	remover.Removal, remover.Stays, remover.KeepReason, remover.Ignore, remover.Set = r.removal, r.stays, r.mustKeep, r.isIgnored, r.set.Parent.SetID()
@@ -158,7 +160,7 @@ func (r memberDeletion) mustKeep(live *unstructured.Unstructured) string {
 	if !r.set.IsMember(live) {
 		return "it is no longer a member of the set"
 	}
-	id := apply.Meta(live).ID
+	id := kube.Meta(live).ID
 	if _, adopted := r.adopted.Of(id); adopted {
 		return "it existed before a run adopted it that is undone or did not become ready: it is released from the set"
 	}
@@ -172,7 +174,7 @@ func (r memberDeletion) isIgnored(found *unstructured.Unstructured) bool {
 
 // isRecord reports whether an object is one of the set's own records.
 func (r memberDeletion) isRecord(found *unstructured.Unstructured) bool {
-	id, own := apply.Meta(found).ID, lease.Of(r.set.Parent.ID, cmp.Or(r.history.Namespace, r.set.Parent.ID.Namespace))
+	id, own := kube.Meta(found).ID, lease.Of(r.set.Parent.ID, cmp.Or(r.history.Namespace, r.set.Parent.ID.Namespace))
 	return id == r.set.Parent.ID || id == own || r.history.IsRecord(found)
 }
 
@@ -208,12 +210,12 @@ func (r memberDeletion) order(ctx context.Context, live map[object.ID]*unstructu
 // pastRevision returns the newest revision that contains one of the live
 // members, extended by the members that are only in older revisions or in
 // none.
-func (r memberDeletion) pastRevision(ctx context.Context, live map[object.ID]*unstructured.Unstructured) (Revision, []string, error) {
+func (r memberDeletion) pastRevision(ctx context.Context, live map[object.ID]*unstructured.Unstructured) (history.Revision, []string, error) {
 	known := r.past
 	if known == nil {
 		var err error
 		if known, err = readPast(ctx, r.history, live); err != nil {
-			return Revision{}, nil, err
+			return history.Revision{}, nil, err
 		}
 	}
 	past := known.revision
@@ -225,7 +227,7 @@ func (r memberDeletion) pastRevision(ctx context.Context, live map[object.ID]*un
 		if err != nil {
 			return past, nil, err
 		}
-		past.Resources = append(past.Resources, ordering.Resource{Meta: apply.Meta(full), Object: full.Object, Source: "the cluster"})
+		past.Resources = append(past.Resources, ordering.Resource{Meta: kube.Meta(full), Object: full.Object, Source: "the cluster"})
 	}
 	return past, known.notes, nil
 }
@@ -259,7 +261,7 @@ func withoutAnnotations(resource ordering.Resource) ordering.Resource {
 // crdDeletions removes a kind from the set before its CRD is deleted: kubectl
 // rejects a set with kinds that are not served.
 type crdDeletions struct {
-	set     *Set
+	set     *set.Set
 	defined map[object.ID]schema.GroupKind
 	mu      sync.Mutex
 }

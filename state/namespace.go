@@ -9,9 +9,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/state/set"
 )
 
 // isTerminating reports whether a Namespace is terminating, if it can be read.
@@ -22,7 +23,7 @@ func isTerminating(ctx context.Context, cluster Cluster, name string) bool {
 
 // awaitGone waits until a terminating Namespace is gone, at most limit: 0 is
 // five minutes, negative is no limit. When that expires, the error is an
-// *apply.TimeoutError.
+// *event.TimeoutError.
 func awaitGone(ctx context.Context, cluster Cluster, name string, limit time.Duration) error {
 	waiting, cancel := context.WithCancel(ctx)
 	if limit >= 0 {
@@ -45,21 +46,21 @@ func awaitGone(ctx context.Context, cluster Cluster, name string, limit time.Dur
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			return fmt.Errorf("namespace %q, which holds the apply set, is being deleted: %w", name, &apply.TimeoutError{After: limit, Scope: "wave", Last: last, Deletion: true})
+			return fmt.Errorf("namespace %q, which holds the apply set, is being deleted: %w", name, &event.TimeoutError{After: limit, Scope: "wave", Last: last, Deletion: true})
 		}
 	}
 }
 
 // timeoutSummary returns the summary of a run that ended with the error of such a
 // wait, or any other error.
-func timeoutSummary(err error) apply.Summary {
-	_, late := errors.AsType[*apply.TimeoutError](err)
-	return apply.Summary{OutOfTime: late}
+func timeoutSummary(err error) event.Summary {
+	_, late := errors.AsType[*event.TimeoutError](err)
+	return event.Summary{OutOfTime: late}
 }
 
 // checkRecordsNamespace returns an error when the set's home Namespace can be read, and is
 // missing or terminating.
-func (r Run) checkRecordsNamespace(ctx context.Context, set *Set) error {
+func (r Run) checkRecordsNamespace(ctx context.Context, set *set.Set) error {
 	if _, ours := r.Stream.Objects[object.ID{Kind: "Namespace", Name: r.Namespace}]; ours || r.Applier.NewNamespace == r.Namespace {
 		return nil
 	}

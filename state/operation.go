@@ -9,21 +9,23 @@ import (
 	applyevent "github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/hooks"
 	"github.com/ordapply/ordapply/internal/author/hook"
+	"github.com/ordapply/ordapply/internal/live/write"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state/history"
+	"github.com/ordapply/ordapply/state/set"
 )
 
 // operation returns which operation the run is on a set with these revisions, whose
 // stream's objects were found like this: a rollback if it goes back to a revision, an
 // upgrade if one was ever deployed or if the run before was one, and an install only if
 // nothing of the stream exists but what failed installs of the set created.
-func (r Run) operation(ctx context.Context, set *Set, entries []Entry, existing []applyevent.Existing) (hook.Operation, error) {
+func (r Run) operation(ctx context.Context, set *set.Set, entries []history.Entry, existing []applyevent.Existing) (hook.Operation, error) {
 	if r.Metadata.Revision.Rollback > 0 {
 		return hook.Rollback, nil
 	}
 	for _, e := range entries {
-		if e.Status == Deployed || e.Status == Superseded {
+		if e.Status == history.Deployed || e.Status == history.Superseded {
 			return hook.Upgrade, nil
 		}
 	}
@@ -50,7 +52,7 @@ func (r Run) operation(ctx context.Context, set *Set, entries []Entry, existing 
 // member returns a live member of the set that no failed install of it created: the set was
 // installed, and its revisions were lost, or another tool managed it. Zero when there is none,
 // or no hooks depend on it.
-func (r Run) member(ctx context.Context, set *Set, entries []Entry) (object.ID, error) {
+func (r Run) member(ctx context.Context, set *set.Set, entries []history.Entry) (object.ID, error) {
 	if !set.Known() || !r.hooks().DependOnOperation() {
 		return object.ID{}, nil
 	}
@@ -70,7 +72,7 @@ func (r Run) member(ctx context.Context, set *Set, entries []Entry) (object.ID, 
 // foreign returns a resource of the stream that exists, and that no run of the set created;
 // zero when there is none. Namespaces and CustomResourceDefinitions do not count: others
 // create them too.
-func (r Run) foreign(ctx context.Context, existing []applyevent.Existing, entries []Entry) (object.ID, error) {
+func (r Run) foreign(ctx context.Context, existing []applyevent.Existing, entries []history.Entry) (object.ID, error) {
 	adopted, created := history.Undeployed(entries), createdBy(entries)
 	byID := map[object.ID]applyevent.Existing{}
 	for _, e := range existing {
@@ -99,7 +101,7 @@ func (r Run) foreign(ctx context.Context, existing []applyevent.Existing, entrie
 }
 
 // createdBy returns what the runs of some revisions created, or were going to create.
-func createdBy(entries []Entry) map[object.ID]history.Created {
+func createdBy(entries []history.Entry) map[object.ID]history.Created {
 	out := map[object.ID]history.Created{}
 	for _, e := range entries {
 		for _, c := range e.Record().Created {
@@ -121,7 +123,7 @@ func (r Run) existing(ctx context.Context) ([]applyevent.Existing, error) {
 	for _, resource := range r.Stream.Resources {
 		e := applyevent.Existing{ID: resource.ID, Known: err == nil}
 		if live := found[resource.ID]; live != nil {
-			e = apply.ExistingOf(live, r.Applier.Membership.Set)
+			e = write.ExistingOf(live, r.Applier.Membership.Set)
 		} else {
 			e.Absent = true
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state/history"
 	"github.com/ordapply/ordapply/state/lease"
+	"github.com/ordapply/ordapply/state/set"
 )
 
 // Permissions returns the permissions that storing a set requires, in
@@ -70,7 +71,7 @@ func ValuesPermissions(parent object.ID, home string, resources []object.ID) kub
 // MemberPermissions returns the permissions for verbs on every object that
 // may be a member of a set: all objects of its kinds in its namespaces.
 func MemberPermissions(promise applyset.Parent, kinds kube.Kinds, verbs ...string) kube.Permissions {
-	namespaces := (&Set{Parent: promise}).Namespaces()
+	namespaces := (&set.Set{Parent: promise}).Namespaces()
 	var p kube.Permissions
 	for _, gk := range promise.Kinds {
 		p.Add(access.UnservedPermissions(gk))
@@ -116,7 +117,7 @@ func (r Run) Permissions(ctx context.Context, reviewer access.Reviewer, kinds ku
 	kind, _ := kinds(r.Kind)
 	var p kube.Permissions
 	p.Add(Permissions(r.Parent, kind, r.Namespace, r.Applier.DryRun))
-	if !r.Applier.DryRun && r.Metadata.Keep != KeepNone {
+	if !r.Applier.DryRun && r.Metadata.Keep != history.KeepNone {
 		p.Add(ValuesPermissions(r.Parent, r.Namespace, slices.Collect(maps.Keys(r.Stream.Objects))))
 	}
 	p.Add(r.takeOverPermissions(ctx, kinds))
@@ -210,14 +211,14 @@ func (d SetDeletion) Permissions(ctx context.Context, order *ordering.Deletion, 
 	p.Add(Permissions(d.Parent, kind, d.Namespace, d.Remover.DryRun))
 	p.Add(SetDeletionPermissions(d.Parent, kind, d.Namespace))
 	p.Add(access.RemovalPermissions(live, kinds))
-	set, err := d.openKnown(ctx)
+	opened, err := d.openKnown(ctx)
 	if err != nil || d.Remover.DryRun { // the run reports the error
 		return p.Required
 	}
-	if hooked, err := d.hooked(ctx, set); err == nil {
+	if hooked, err := d.hooked(ctx, opened); err == nil {
 		p.Add(hooks.Permissions(hooked.hooks, kinds, false, hook.PreDelete, hook.PostDelete))
 	}
-	for id := range d.removal(set, Members{}, &hookedDeletion{}).kept(ctx, order, live) {
+	for id := range d.removal(opened, set.Members{}, &hookedDeletion{}).kept(ctx, order, live) {
 		p.Required = append(p.Required, releasePermissions(id, live[id], kinds)...)
 	}
 	return p.Required

@@ -12,6 +12,7 @@ import (
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/state/set"
 )
 
 // retryingCluster is a cluster whose reads are retried after transient failures.
@@ -77,7 +78,7 @@ func (r Run) preview(ctx context.Context) (*preview.Preview, error) {
 }
 
 // plannedPrune returns what Do would prune, and how.
-func (r Run) plannedPrune(ctx context.Context, set *Set) (memberDeletion, map[object.ID]*unstructured.Unstructured, error) {
+func (r Run) plannedPrune(ctx context.Context, set *set.Set) (memberDeletion, map[object.ID]*unstructured.Unstructured, error) {
 	set.Parent = set.Parent.WithMembers(r.members()) // as it will be then
 	members, err := set.Members(ctx)
 	if err != nil {
@@ -144,7 +145,7 @@ func (r Run) PlanWithPrune(ctx context.Context) (*ordering.Plan, error) {
 
 // assumeMigrated makes a run that writes nothing treat the members of another
 // tool's set as if migrateMembers had run.
-func (r *Run) assumeMigrated(ctx context.Context, set *Set) error {
+func (r *Run) assumeMigrated(ctx context.Context, set *set.Set) error {
 	if !set.IsOtherTool() {
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/remove"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/test/memcluster"
@@ -64,7 +64,7 @@ func TestProtectionsFromOneRemoval(t *testing.T) {
 			r := runOf(t, cluster, "ConfigMap shop/a", "ConfigMap shop/b")
 			done(t, r)
 			protect(cluster, "b", "argocd.argoproj.io/sync-options", option)
-			_, err := SetDeletion{SetRef: r.SetRef, Remover: apply.Remover{Cluster: cluster}}.Do(t.Context())
+			_, err := SetDeletion{SetRef: r.SetRef, Remover: remove.Remover{Cluster: cluster}}.Do(t.Context())
 			require.NoError(t, err)
 			left := cluster.At(key)
 			require.Equal(t, want.deleted, left == nil, option)

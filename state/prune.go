@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/internal/author/hook"
@@ -19,30 +19,31 @@ import (
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state/history"
+	"github.com/ordapply/ordapply/state/set"
 )
 
 // prune deletes the members that the stream no longer contains, in the
 // reverse of the order in which they were applied, and narrows the set's
 // kinds and namespaces to what is left. What an annotation protects leaves the set.
 // It reports whether no member is left that the stream does not contain.
-func (r Run) prune(ctx context.Context, set *Set, adopted history.Adoptions) (apply.Summary, bool, error) {
+func (r Run) prune(ctx context.Context, set *set.Set, adopted history.Adoptions) (event.Summary, bool, error) {
 	members, err := set.Members(activity.For(ctx, "for the prune"))
 	if err != nil {
-		return apply.Summary{}, false, fmt.Errorf("prune: %w", err)
+		return event.Summary{}, false, fmt.Errorf("prune: %w", err)
 	}
 	if _, err := r.claimLeft(ctx, set, &members); err != nil {
-		return apply.Summary{}, false, fmt.Errorf("prune: %w", err)
+		return event.Summary{}, false, fmt.Errorf("prune: %w", err)
 	}
 	gone := r.pruneCandidates(members)
 	if err := r.checkNotAll(gone); err != nil {
-		return apply.Summary{}, false, err
+		return event.Summary{}, false, err
 	}
 	past, err := withhold(ctx, set, r.history(set), &members, gone, adopted)
 	if err == nil {
 		err = r.checkNeededDefinitions(gone)
 	}
 	if err != nil {
-		return apply.Summary{}, false, fmt.Errorf("prune: %w", err)
+		return event.Summary{}, false, fmt.Errorf("prune: %w", err)
 	}
 	summary, err := memberDeletion{
 		set: set, history: r.history(set), past: past, remover: r.Remover, removal: applyset.Prune, stays: staying(members, gone), keepReason: r.keepReasons(members),
@@ -79,7 +80,7 @@ func (r Run) isEmpty() bool {
 
 // checkEmptyPrune returns an error before the first write of a run that would prune all
 // members of the set.
-func (r Run) checkEmptyPrune(ctx context.Context, set *Set) error {
+func (r Run) checkEmptyPrune(ctx context.Context, set *set.Set) error {
 	if !r.Prune || !r.isEmpty() || !set.Known() {
 		return nil
 	}
@@ -104,7 +105,7 @@ var errEmptyPrune = errors.New("prune: the stream contains no resources of the s
 
 // listRevisions returns the revisions of the set as it is managed now. An account that may
 // not read them goes on without: a dry run needs no such permission.
-func (r Run) listRevisions(ctx context.Context, set *Set) ([]Entry, error) {
+func (r Run) listRevisions(ctx context.Context, set *set.Set) ([]history.Entry, error) {
 	entries, err := r.history(set).List(activity.For(ctx, "for the history"))
 	if apierrors.IsForbidden(err) {
 		err = nil
@@ -113,7 +114,7 @@ func (r Run) listRevisions(ctx context.Context, set *Set) ([]Entry, error) {
 }
 
 // dryRun does a dry run of the apply and of the prune.
-func (r Run) dryRun(ctx context.Context, set *Set) (apply.Summary, error) {
+func (r Run) dryRun(ctx context.Context, set *set.Set) (event.Summary, error) {
 	summary, err := r.Applier.Run(ctx, r.Plan, r.Stream.Objects)
 	if err != nil || !r.Prune {
 		return summary, err
@@ -136,7 +137,7 @@ func (r Run) dryRun(ctx context.Context, set *Set) (apply.Summary, error) {
 
 // pruneCandidates returns the live members that are not in the stream, neither by ID
 // nor as the same object in another API group.
-func (r Run) pruneCandidates(members Members) map[object.ID]*unstructured.Unstructured {
+func (r Run) pruneCandidates(members set.Members) map[object.ID]*unstructured.Unstructured {
 	wanted := map[types.UID]bool{}
 	gone := map[object.ID]*unstructured.Unstructured{}
 	for id, live := range members.Live {
@@ -153,7 +154,7 @@ func (r Run) pruneCandidates(members Members) map[object.ID]*unstructured.Unstru
 }
 
 // staying returns the live members that are not gone with a prune.
-func staying(members Members, gone map[object.ID]*unstructured.Unstructured) []*unstructured.Unstructured {
+func staying(members set.Members, gone map[object.ID]*unstructured.Unstructured) []*unstructured.Unstructured {
 	var left []*unstructured.Unstructured
 	for _, id := range slices.SortedFunc(maps.Keys(members.Live), object.Compare) {
 		if gone[id] == nil {
@@ -165,7 +166,7 @@ func staying(members Members, gone map[object.ID]*unstructured.Unstructured) []*
 
 // keepReasons returns why a member must be kept. When not all members can be
 // listed, Namespaces are kept: they may contain protected members.
-func (r Run) keepReasons(members Members) func(object.ID) string {
+func (r Run) keepReasons(members set.Members) func(object.ID) string {
 	unknown := members.UnknownKinds()
 	return func(id object.ID) string {
 		why := r.essentialNamespaceReason(id)

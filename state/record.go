@@ -8,22 +8,23 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/apply"
 	applyevent "github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/track"
 	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/internal/author/hook"
+	"github.com/ordapply/ordapply/internal/live/write"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state/history"
 	"github.com/ordapply/ordapply/state/lease"
+	"github.com/ordapply/ordapply/state/set"
 )
 
 // RevisionMetadata is what the history records of a run, in addition to its plan and
 // its stream.
 type RevisionMetadata struct {
 	// Revision holds the options and everything else that is not in Run.
-	Revision Revision
+	Revision history.Revision
 	// Limit is the number of revisions to keep, default DefaultLimit.
 	Limit int
 	// Keep says which values of Secrets are kept.
@@ -36,8 +37,8 @@ type RevisionMetadata struct {
 // record is the revision of a run in progress.
 type record struct {
 	cluster  Cluster
-	history  History
-	revision Revision
+	history  history.History
+	revision history.Revision
 	number   int            // 0: the run has not begun
 	stored   *history.Index // the history as read under the lock; nil: not read yet
 	run      *track.Tracker
@@ -45,12 +46,12 @@ type record struct {
 }
 
 // record returns the record of a run on a set.
-func (r Run) record(set *Set) *record {
+func (r Run) record(set *set.Set) *record {
 	revision := r.Metadata.Revision
 	revision.Plan, revision.Resources, revision.Hooks = r.Plan, r.Stream.Resources, r.Stream.Hooks
 	return &record{
 		cluster:  r.Cluster,
-		history:  History{Cluster: r.Cluster, Parent: set.Parent, Namespace: r.Namespace, Limit: r.Metadata.Limit, Vouchers: set.Vouchers(), User: r.Metadata.User, Keep: r.Metadata.Keep, OnNote: r.OnNote},
+		history:  history.History{Cluster: r.Cluster, Parent: set.Parent, Namespace: r.Namespace, Limit: r.Metadata.Limit, Vouchers: set.Vouchers(), User: r.Metadata.User, Keep: r.Metadata.Keep, OnNote: r.OnNote},
 		revision: revision,
 		stored:   set.HistoryIndex(),
 		run:      track.New(r.Plan, time.Now()),
@@ -80,7 +81,7 @@ func (c *record) read(ctx context.Context, takenFrom string) error {
 
 // entries returns the revisions before the run, as they were read; none where the run ended
 // before that.
-func (c *record) entries() []Entry {
+func (c *record) entries() []history.Entry {
 	if c.stored == nil {
 		return nil
 	}
@@ -100,8 +101,8 @@ func (c *record) begin(ctx context.Context, planned history.Record) (err error) 
 }
 
 // follow returns a function that records the times of the run, and passes events on.
-func (c *record) follow(next func(apply.Event)) func(apply.Event) {
-	return func(e apply.Event) {
+func (c *record) follow(next func(applyevent.Event)) func(applyevent.Event) {
+	return func(e applyevent.Event) {
 		c.run.Take(e)
 		if next != nil {
 			next(e)
@@ -121,10 +122,10 @@ func (c *record) end(ctx context.Context, tried attempt) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	out := history.Outcome{Status: Failed, Record: tried.did, Began: *c.stored, Stream: c.revision}
-	out.Times = RunTimes{Seconds: tried.summary.Took.Round(time.Millisecond).Seconds()}
+	out := history.Outcome{Status: history.Failed, Record: tried.did, Began: *c.stored, Stream: c.revision}
+	out.Times = track.RunTimes{Seconds: tried.summary.Took.Round(time.Millisecond).Seconds()}
 	if tried.failure == nil { // the waves of other runs are no measure
-		out.Status, out.Times.ByWave = Deployed, c.run.WaveTimes(c.stored.LastTimes().ByWave)
+		out.Status, out.Times.ByWave = history.Deployed, c.run.WaveTimes(c.stored.LastTimes().ByWave)
 	}
 	return c.history.End(ctx, c.number, out)
 }
@@ -132,11 +133,11 @@ func (c *record) end(ctx context.Context, tried attempt) error {
 // planned returns what the run is going to do to objects that were found like this, after the
 // runs of these entries. An object that could not be read counts as adopted, unless one of
 // them created it.
-func planned(existing []applyevent.Existing, entries []Entry, objects map[object.ID]*unstructured.Unstructured) history.Record {
+func planned(existing []applyevent.Existing, entries []history.Entry, objects map[object.ID]*unstructured.Unstructured) history.Record {
 	var out history.Record
 	undeployed, created := history.Undeployed(entries), createdBy(entries)
 	for id, manifest := range objects {
-		if apply.MayRecreate(manifest) {
+		if write.MayRecreate(manifest) {
 			out.Recreated = append(out.Recreated, id)
 		}
 	}
@@ -170,7 +171,7 @@ func planned(existing []applyevent.Existing, entries []Entry, objects map[object
 func (c *record) outcome(tried attempt) history.Record {
 	intended := c.revision.Record
 	out := history.Record{Operation: intended.Operation, AdoptedMore: intended.AdoptedMore}
-	results := map[object.ID]apply.Result{}
+	results := map[object.ID]applyevent.Result{}
 	for _, r := range tried.summary.Results {
 		if _, known := results[r.ID]; known || isRemoval(r) {
 			continue
@@ -207,6 +208,6 @@ func (c *record) outcome(tried attempt) history.Record {
 }
 
 // isRemoval reports whether a result is of a deletion after the apply.
-func isRemoval(r apply.Result) bool {
-	return slices.Contains([]apply.State{apply.Deleted, apply.Kept, apply.Deleting}, r.State)
+func isRemoval(r applyevent.Result) bool {
+	return slices.Contains([]applyevent.State{applyevent.Deleted, applyevent.Kept, applyevent.Deleting}, r.State)
 }

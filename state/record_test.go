@@ -14,10 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/remove"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/state/history"
 	"github.com/ordapply/ordapply/test/memcluster"
 )
 
@@ -56,7 +58,7 @@ func found(t *testing.T, cluster *memcluster.Store, name string) {
 }
 
 // historyOf returns the history of a run's set as it is now.
-func historyOf(t *testing.T, r Run) History {
+func historyOf(t *testing.T, r Run) history.History {
 	t.Helper()
 	r = r.withDefaults()
 	set, err := r.open(t.Context(), true)
@@ -64,7 +66,7 @@ func historyOf(t *testing.T, r Run) History {
 	return r.history(set)
 }
 
-func records(t *testing.T, r Run) []Entry {
+func records(t *testing.T, r Run) []history.Entry {
 	t.Helper()
 	entries, err := historyOf(t, r).List(t.Context())
 	require.NoError(t, err)
@@ -155,7 +157,7 @@ func TestUndoOfAnInstallRunsDeleteHooks(t *testing.T) {
 }
 
 func deletionOf(cluster *memcluster.Store) SetDeletion {
-	return SetDeletion{SetRef: SetRef{Cluster: cluster, Parent: shopSet, Kind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, LockTimeout: time.Minute}, Remover: apply.Remover{Cluster: cluster}}
+	return SetDeletion{SetRef: SetRef{Cluster: cluster, Parent: shopSet, Kind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, LockTimeout: time.Minute}, Remover: remove.Remover{Cluster: cluster}}
 }
 
 // ended makes every request fail, as for a run that was killed, once an object was applied.
@@ -261,7 +263,7 @@ func TestUndoGivesBackMembersOfOtherSets(t *testing.T) {
 			before := cluster.At("configmaps/shop/shared")
 			done(t, runOf(t, cluster, "ConfigMap shop/app"))
 			r := undoing(t, cluster, prune, "ConfigMap shop/app", "ConfigMap shop/shared", "ConfigMap shop/zz")
-			r.Applier.Membership.Adopt = apply.AdoptAny
+			r.Applier.Membership.Adopt = applyset.AdoptAny
 			cluster.Refuse = refusing("zz")
 			undone := undoneBy(t, r)
 			require.NoError(t, undone.Err)
@@ -313,7 +315,7 @@ func TestHandOverEndsTheHistory(t *testing.T) {
 		r := runOf(t, cluster, "ConfigMap shop/app")
 		done(t, r)
 		require.NoError(t, HandOver{r.SetRef}.ToKubectl(t.Context()))
-		require.Equal(t, Superseded, records(t, r)[0].Status)
+		require.Equal(t, history.Superseded, records(t, r)[0].Status)
 		target, err := r.withDefaults().UndoTarget(t.Context())
 		require.NoError(t, err)
 		require.Nil(t, target)

@@ -5,21 +5,22 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/state/set"
 )
 
 // releaseProtected releases the members that a prune kept because an annotation protects
 // them, and returns those that remain members: what is kept for another reason, which may
 // pass, and what was not deleted.
-func releaseProtected(ctx context.Context, set *Set, pruned apply.Summary, live map[object.ID]*unstructured.Unstructured) ([]object.ID, error) {
+func releaseProtected(ctx context.Context, set *set.Set, pruned event.Summary, live map[object.ID]*unstructured.Unstructured) ([]object.ID, error) {
 	var left []object.ID
 	for _, result := range pruned.Results {
 		switch {
-		case result.State == apply.Deleted:
+		case result.State == event.Deleted:
 			continue
-		case result.State == apply.Kept && applyset.Protection(live[result.ID], applyset.Prune) != "":
+		case result.State == event.Kept && applyset.Protection(live[result.ID], applyset.Prune) != "":
 			if err := set.Release(ctx, result.ID); err != nil {
 				return nil, err
 			}

@@ -8,10 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/remove"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/state/history"
+	"github.com/ordapply/ordapply/state/set"
 	"github.com/ordapply/ordapply/test/memcluster"
 )
 
@@ -21,7 +23,7 @@ func TestKindLeavesThePromiseBeforeItsDefinition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memcluster.New()
 		done(t, runOf(t, cluster, "ConfigMap shop/a", "Gear.example.com shop/one"))
-		set, err := Open(t.Context(), cluster, schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, shopSet, false)
+		set, err := set.Open(t.Context(), cluster, schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, shopSet, false)
 		require.NoError(t, err)
 		crd := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -33,7 +35,7 @@ func TestKindLeavesThePromiseBeforeItsDefinition(t *testing.T) {
 		kind, _ := cluster.Kind(crd.GroupVersionKind())
 		kind.Namespaced = false
 		crd = cluster.Add(kind, crd)
-		id := apply.Meta(crd).ID
+		id := kube.Meta(crd).ID
 		require.NoError(t, set.Widen(t.Context(), []object.ID{id}))
 		require.Contains(t, promise(t, cluster), "Gear.example.com")
 
@@ -45,7 +47,7 @@ func TestKindLeavesThePromiseBeforeItsDefinition(t *testing.T) {
 			return nil
 		}
 		remover := memberDeletion{
-			set: set, history: History{Cluster: cluster, Parent: set.Parent}, remover: apply.Remover{Cluster: cluster, NoWait: true},
+			set: set, history: history.History{Cluster: cluster, Parent: set.Parent}, remover: remove.Remover{Cluster: cluster, NoWait: true},
 			keepReason: func(object.ID) string { return "" }, onPlanned: func(*ordering.Deletion) {},
 		}
 		_, err = remover.run(t.Context(), map[object.ID]*unstructured.Unstructured{id: crd})
@@ -68,7 +70,7 @@ func TestRevisionIsDeletedMeanwhile(t *testing.T) {
 			return nil
 		}
 		_, err := SetDeletion{
-			SetRef: SetRef{Cluster: cluster, Parent: shopSet, Kind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}}, Remover: apply.Remover{Cluster: cluster},
+			SetRef: SetRef{Cluster: cluster, Parent: shopSet, Kind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}}, Remover: remove.Remover{Cluster: cluster},
 		}.Do(t.Context())
 		require.ErrorContains(t, err, "the apply set is not deleted: members are left unchanged, because no revision")
 		require.NotContains(t, deletions(cluster), "configmaps/a", "no revision is left that contains it")

@@ -7,7 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/preview"
+	"github.com/ordapply/ordapply/apply/remove"
+	"github.com/ordapply/ordapply/apply/track"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state/history"
@@ -23,7 +26,7 @@ type Run struct {
 	// Prune deletes, with Remover, the members that the stream no longer
 	// contains, once all of the stream is ready.
 	Prune   bool
-	Remover apply.Remover // also deletes what a failed run created, see Undo
+	Remover remove.Remover // also deletes what a failed run created, see Undo
 	// TakeOver takes over a set of another tool, and members of other sets.
 	TakeOver bool
 	// Metadata is what the history records of the run, in addition to its plan
@@ -45,7 +48,7 @@ type Callbacks struct {
 	OnNote func(string)
 	// OnLastRun is called before anything is written, with the times of the run that
 	// deployed a revision last; they are zero where they are unknown.
-	OnLastRun func(RunTimes)
+	OnLastRun func(track.RunTimes)
 	// OnNotUndone is called when the run failed and nothing was undone, with the revision
 	// to which a rollback would go and the command for it.
 	OnNotUndone func(revision int, command string)
@@ -67,7 +70,7 @@ type OnFailure struct {
 	// called under the lock when this run failed; the error of Do is then an
 	// *UndoneError. If no revision was deployed before, Undo is not called,
 	// and the objects that this run created are deleted.
-	Undo func(context.Context, *Revision) (Run, error)
+	Undo func(context.Context, *history.Revision) (Run, error)
 	// Atomic are the stacks whose changes are undone when the run fails
 	// before they are ready as a whole; the error is then an *UndoneError.
 	// Undo covers them too.
@@ -76,7 +79,7 @@ type OnFailure struct {
 
 // undoneRun is what a run that undoes another knows of it.
 type undoneRun struct {
-	created []apply.Result    // deleted when all of the stream is ready
+	created []event.Result    // deleted when all of the stream is ready
 	adopted []history.Adopted // then released
 	// removeAfter is the plan that ends with the deletion of created; nil:
 	// none.
@@ -91,16 +94,16 @@ type undoneRun struct {
 // error joins those of Applier.Run and of the prune; a *HeldError when another run
 // holds the lock, a *LockLostError when it was lost, and an *UndoneError for a run
 // that was undone.
-func (r Run) Do(ctx context.Context) (apply.Summary, error) {
+func (r Run) Do(ctx context.Context) (event.Summary, error) {
 	r = r.withDefaults()
 	if err := r.checkParentNotInStream(); err != nil {
-		return apply.Summary{}, err
+		return event.Summary{}, err
 	}
 	if r.Applier.DryRun {
 		return r.apply(ctx)
 	}
 	if _, err := r.open(ctx, r.TakeOver); err != nil {
-		return apply.Summary{}, err // before the lock, which is a write too
+		return event.Summary{}, err // before the lock, which is a write too
 	}
 	held, release, err := r.acquireInRecordsNamespace(ctx)
 	if err != nil {

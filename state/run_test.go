@@ -15,7 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/apply/remove"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
@@ -100,7 +101,7 @@ func TestKindsThatAreNotServed(t *testing.T) {
 		require.Equal(t, []string{"configmaps/old"}, deletions(cluster))
 		require.Equal(t, "ConfigMap,Limit.silent.example", promise(t, cluster))
 
-		_, err := SetDeletion{SetRef: SetRef{Cluster: cluster, Parent: shopSet, Kind: corev1.SchemeGroupVersion.WithKind("Secret")}, Remover: apply.Remover{Cluster: cluster}}.Do(t.Context())
+		_, err := SetDeletion{SetRef: SetRef{Cluster: cluster, Parent: shopSet, Kind: corev1.SchemeGroupVersion.WithKind("Secret")}, Remover: remove.Remover{Cluster: cluster}}.Do(t.Context())
 		require.ErrorContains(t, err, "the apply set has members of kind Limit.silent.example that cannot be listed: ")
 		require.Equal(t, []string{"configmaps/old"}, deletions(cluster))
 		require.Equal(t, "ConfigMap,Limit.silent.example", promise(t, cluster))
@@ -240,7 +241,7 @@ func TestWhatIsKeptIsStillPromised(t *testing.T) {
 		require.Equal(t, "ConfigMap,Namespace", promise(t, cluster))
 		last := summary.Results[len(summary.Results)-1]
 		require.Equal(t, object.ID{Kind: "Namespace", Name: "shop"}, last.ID)
-		require.Equal(t, apply.Kept, last.State)
+		require.Equal(t, event.Kept, last.State)
 	})
 }
 

@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/apply/remove"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/internal/kube/fault"
@@ -23,7 +25,7 @@ import (
 // they were applied, then its history and its parent.
 type SetDeletion struct {
 	SetRef
-	Remover apply.Remover // required; with DryRun nothing is written
+	Remover remove.Remover // required; with DryRun nothing is written
 	// OnPlanned is called with the order before anything is deleted; optional.
 	OnPlanned func(*ordering.Deletion)
 	// OnNote is called with remarks for people; optional.
@@ -39,7 +41,7 @@ type SetDeletion struct {
 // finishes the deletion. The Namespace of the set's records is deleted last
 // if it was a member, and the records with it. It returns an *UnknownError when
 // there is no such set, the errors of Remover.Run, and those of the lock.
-func (d SetDeletion) Do(ctx context.Context) (apply.Summary, error) {
+func (d SetDeletion) Do(ctx context.Context) (event.Summary, error) {
 	d.SetRef = d.SetRef.withDefaults()
 	if d.OnPlanned == nil {
 		d.OnPlanned = func(*ordering.Deletion) {}
@@ -48,19 +50,19 @@ func (d SetDeletion) Do(ctx context.Context) (apply.Summary, error) {
 		set, err := d.openKnown(ctx)
 		if d.isAlreadyDeleted(ctx, err) {
 			d.OnPlanned(d.emptyDeletion())
-			return apply.Summary{}, nil
+			return event.Summary{}, nil
 		}
 		if err != nil {
-			return apply.Summary{}, err
+			return event.Summary{}, err
 		}
 		hooked, err := d.hooked(ctx, set)
 		if err != nil {
-			return apply.Summary{}, err
+			return event.Summary{}, err
 		}
 		return d.members(ctx, set, hooked)
 	}
 	if _, err := d.SetRef.open(ctx, false); err != nil {
-		return apply.Summary{}, err // before the lock, which is a write too
+		return event.Summary{}, err // before the lock, which is a write too
 	}
 	lock := d.lock()
 	held, release, err := lock.Acquire(ctx, d.LockTimeout)
@@ -74,7 +76,7 @@ func (d SetDeletion) Do(ctx context.Context) (apply.Summary, error) {
 	case fault.IsNamespaceTerminating(err): // an earlier run got that far
 		return d.finish(ctx)
 	case err != nil:
-		return apply.Summary{}, err
+		return event.Summary{}, err
 	}
 	summary, err := d.deleteSet(held)
 	err = lease.OrLost(held, err)
@@ -117,10 +119,10 @@ func (d *SetDeletion) leaveHome(ctx context.Context) error {
 // take its lock, once a run that had it must have ended. The parent
 // is deleted last: where that is gone, only the Namespace is left to wait
 // for.
-func (d SetDeletion) finish(ctx context.Context) (apply.Summary, error) {
+func (d SetDeletion) finish(ctx context.Context) (event.Summary, error) {
 	if _, err := d.openKnown(ctx); err == nil {
 		if err := lease.AwaitExpiry(ctx); err != nil {
-			return apply.Summary{}, err
+			return event.Summary{}, err
 		}
 	}
 	summary, err := d.deleteSet(ctx)
@@ -174,17 +176,17 @@ func (d SetDeletion) Order(ctx context.Context) (*ordering.Deletion, map[object.
 	return order, members.Live, err
 }
 
-func (d SetDeletion) deleteSet(ctx context.Context) (apply.Summary, error) {
+func (d SetDeletion) deleteSet(ctx context.Context) (event.Summary, error) {
 	set, err := d.openKnown(ctx)
 	if err != nil {
-		return apply.Summary{}, err
+		return event.Summary{}, err
 	}
 	if err := set.CheckRecordsNamespace(d.Namespace); err != nil {
-		return apply.Summary{}, err
+		return event.Summary{}, err
 	}
 	hooked, err := d.hooked(ctx, set)
 	if err != nil {
-		return apply.Summary{}, err
+		return event.Summary{}, err
 	}
 	summary, err := d.members(ctx, set, hooked)
 	if err != nil {
@@ -213,7 +215,7 @@ func (d SetDeletion) deleteSet(ctx context.Context) (apply.Summary, error) {
 	return summary, err
 }
 
-func (d SetDeletion) openKnown(ctx context.Context) (*Set, error) {
+func (d SetDeletion) openKnown(ctx context.Context) (*set.Set, error) {
 	set, err := d.SetRef.open(ctx, false)
 	if err == nil && (set.Exists() || !isTerminating(ctx, d.Cluster, d.Namespace)) {
 		err = set.Recover(ctx, d.history(set))
@@ -236,17 +238,17 @@ func (e *UnknownError) Error() string {
 }
 
 // members deletes all members of the set.
-func (d SetDeletion) members(ctx context.Context, set *Set, hooked *hookedDeletion) (apply.Summary, error) {
+func (d SetDeletion) members(ctx context.Context, set *set.Set, hooked *hookedDeletion) (event.Summary, error) {
 	members, err := set.Members(activity.For(ctx, "for the deletion"))
 	if err != nil {
-		return apply.Summary{}, err
+		return event.Summary{}, err
 	}
 	if err := members.CheckListable("run this again"); err != nil {
-		return apply.Summary{}, err
+		return event.Summary{}, err
 	}
 	removal, err := d.provenRemoval(ctx, set, &members, hooked)
 	if err != nil {
-		return apply.Summary{}, err
+		return event.Summary{}, err
 	}
 	summary, err := removal.run(ctx, members.Live)
 	return summary, errors.Join(err, members.CheckVerified())
@@ -254,7 +256,7 @@ func (d SetDeletion) members(ctx context.Context, set *Set, hooked *hookedDeleti
 
 // provenRemoval returns the deletion of members of the set, without those that no revision
 // contains.
-func (d SetDeletion) provenRemoval(ctx context.Context, set *Set, members *Members, hooked *hookedDeletion) (memberDeletion, error) {
+func (d SetDeletion) provenRemoval(ctx context.Context, set *set.Set, members *set.Members, hooked *hookedDeletion) (memberDeletion, error) {
 	past, err := withhold(ctx, set, d.history(set), members, members.Live, history.Undeployed(hooked.entries))
 	if err != nil {
 		return memberDeletion{}, err
@@ -267,7 +269,7 @@ func (d SetDeletion) provenRemoval(ctx context.Context, set *Set, members *Membe
 
 // removal returns the deletion of members of the set, none of which is kept
 // for the set's sake.
-func (d SetDeletion) removal(set *Set, members Members, hooked *hookedDeletion) memberDeletion {
+func (d SetDeletion) removal(set *set.Set, members set.Members, hooked *hookedDeletion) memberDeletion {
 	keep := func(object.ID) string { return "" }
 	return memberDeletion{
 		set: set, history: d.history(set), remover: d.Remover, removal: applyset.Delete, keepReason: keep, onPlanned: d.OnPlanned,
@@ -278,7 +280,7 @@ func (d SetDeletion) removal(set *Set, members Members, hooked *hookedDeletion) 
 }
 
 // giveBack releases objects that runs adopted.
-func giveBack(ctx context.Context, set *Set, adopted []history.Adopted) error {
+func giveBack(ctx context.Context, set *set.Set, adopted []history.Adopted) error {
 	var errs []error
 	for _, a := range adopted {
 		errs = append(errs, set.GiveBack(ctx, a))
@@ -287,9 +289,9 @@ func giveBack(ctx context.Context, set *Set, adopted []history.Adopted) error {
 }
 
 // unlabelKept removes the set's label from members that were kept.
-func (d SetDeletion) unlabelKept(ctx context.Context, set *Set, summary apply.Summary) error {
+func (d SetDeletion) unlabelKept(ctx context.Context, set *set.Set, summary event.Summary) error {
 	for _, result := range summary.Results {
-		if result.State != apply.Kept {
+		if result.State != event.Kept {
 			continue
 		}
 		if err := set.Release(ctx, result.ID); err != nil {

@@ -9,7 +9,9 @@ import (
 
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/state/history"
 	"github.com/ordapply/ordapply/state/lease"
+	"github.com/ordapply/ordapply/state/set"
 )
 
 // SetRef names an apply set on a cluster, which need not exist, and says where its
@@ -26,7 +28,7 @@ type SetRef struct {
 	// LockTimeout bounds the wait for another run to end; default 0.
 	LockTimeout time.Duration
 	// OnWaiting is called once when another run is waited for; optional.
-	OnWaiting func(*HeldError)
+	OnWaiting func(*lease.HeldError)
 }
 
 func (s SetRef) withDefaults() SetRef {
@@ -35,8 +37,8 @@ func (s SetRef) withDefaults() SetRef {
 }
 
 // open reads the parent of the set.
-func (s SetRef) open(ctx context.Context, takeOver bool) (*Set, error) {
-	return Open(ctx, s.Cluster, s.Kind, s.Parent, takeOver)
+func (s SetRef) open(ctx context.Context, takeOver bool) (*set.Set, error) {
+	return set.Open(ctx, s.Cluster, s.Kind, s.Parent, takeOver)
 }
 
 // lock returns the lock of the set.
@@ -45,6 +47,6 @@ func (s SetRef) lock() lease.Lock {
 }
 
 // history returns the history of the set, as it was opened.
-func (s SetRef) history(set *Set) History {
-	return History{Cluster: s.Cluster, Parent: applyset.Parent{ID: s.Parent}, Namespace: s.Namespace, Vouchers: set.Vouchers()}
+func (s SetRef) history(set *set.Set) history.History {
+	return history.History{Cluster: s.Cluster, Parent: applyset.Parent{ID: s.Parent}, Namespace: s.Namespace, Vouchers: set.Vouchers()}
 }

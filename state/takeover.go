@@ -18,6 +18,7 @@ import (
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
+	"github.com/ordapply/ordapply/state/set"
 )
 
 // A run that adopts objects of a Helm release, a kapp app, … adopts no more than its stream
@@ -53,8 +54,8 @@ func (r Run) outsideOfSet(ctx context.Context) map[object.ID]*unstructured.Unstr
 // takeFrom makes the parent list what is left in the records of other tools that name objects
 // which the run adopts. It returns notes about what is left of the tools, and an error if one of
 // them cannot be read, or would undo the take-over.
-func (r Run) takeFrom(ctx context.Context, set *Set, adopted map[object.ID]*unstructured.Unstructured) ([]string, error) {
-	if r.Applier.Membership.Adopt == apply.AdoptNever {
+func (r Run) takeFrom(ctx context.Context, set *set.Set, adopted map[object.ID]*unstructured.Unstructured) ([]string, error) {
+	if r.Applier.Membership.Adopt == applyset.AdoptNever {
 		adopted = nil
 	}
 	records, err := inventory.Of(ctx, r.Cluster, adopted)
@@ -84,7 +85,7 @@ func (r Run) containsOrHooks(id object.ID) bool {
 
 // takeLeft makes the parent list what is left in a record. It returns a note about it if the run
 // does not prune it.
-func (r Run) takeLeft(ctx context.Context, set *Set, record inventory.Inventory) ([]string, error) {
+func (r Run) takeLeft(ctx context.Context, set *set.Set, record inventory.Inventory) ([]string, error) {
 	left, err := r.leftIn(ctx, record)
 	if err != nil {
 		return nil, fmt.Errorf("%w: allow that, or run without --take-over", err)
@@ -105,7 +106,7 @@ func alsoContains(record inventory.Inventory, ids []object.ID) string {
 // did not end, would undo that, and notes about what is to be done about it. The records that
 // are known need not be read. One that cannot be read any more adds nothing to what the parent
 // lists, and is no error.
-func (r Run) checkTaken(ctx context.Context, set *Set, known []inventory.Inventory) (notes []string, err error) {
+func (r Run) checkTaken(ctx context.Context, set *set.Set, known []inventory.Inventory) (notes []string, err error) {
 	for _, taken := range set.TakenFrom() {
 		record := &taken
 		if i := slices.IndexFunc(known, func(record inventory.Inventory) bool { return record.Ref == taken.Ref }); i >= 0 {
@@ -174,7 +175,7 @@ func (r Run) leftIn(ctx context.Context, record inventory.Inventory) (map[object
 
 // claimLeft makes what the parent lists of other tools' records members of the set, so that it
 // is pruned, and returns it with the titles of the records. A dry run only assumes that.
-func (r Run) claimLeft(ctx context.Context, set *Set, members *Members) (map[object.ID]string, error) {
+func (r Run) claimLeft(ctx context.Context, set *set.Set, members *set.Members) (map[object.ID]string, error) {
 	titles := map[object.ID]string{}
 	for _, record := range set.TakenFrom() {
 		left, err := r.leftIn(ctx, record)
@@ -195,7 +196,7 @@ func (r Run) claimLeft(ctx context.Context, set *Set, members *Members) (map[obj
 }
 
 // claimAll makes live objects members, and replaces them by what they are then.
-func (r Run) claimAll(ctx context.Context, set *Set, left map[object.ID]*unstructured.Unstructured) error {
+func (r Run) claimAll(ctx context.Context, set *set.Set, left map[object.ID]*unstructured.Unstructured) error {
 	ids := slices.SortedFunc(maps.Keys(left), object.Compare)
 	if err := set.Accept(ids); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/ordapply/ordapply/apply/track"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/test/memcluster"
 )
@@ -27,10 +28,10 @@ func TestTimesOfTheLastRun(t *testing.T) {
 			}
 			return nil
 		}
-		last := func(objects ...string) RunTimes {
-			var got RunTimes
+		last := func(objects ...string) track.RunTimes {
+			var got track.RunTimes
 			r := runOf(t, cluster, objects...)
-			r.OnLastRun = func(times RunTimes) { got = times }
+			r.OnLastRun = func(times track.RunTimes) { got = times }
 			_, err := r.Do(t.Context())
 			if len(objects) < 3 {
 				require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state/history"
 	"github.com/ordapply/ordapply/state/lease"
+	"github.com/ordapply/ordapply/state/set"
 )
 
 // Trust makes the parent of a set vouch for all revisions of its history, and list all members
@@ -23,8 +24,8 @@ type Trust struct {
 
 // Untrusted is what the parent of a set does not vouch for.
 type Untrusted struct {
-	Revisions []*Revision // oldest first
-	Members   []object.ID // that no revision contains, sorted
+	Revisions []*history.Revision // oldest first
+	Members   []object.ID         // that no revision contains, sorted
 }
 
 // Do returns what the parent vouches for now and did not before. Its
@@ -75,7 +76,7 @@ func (t Trust) trust(ctx context.Context) (Untrusted, error) {
 
 // untrusted returns what the parent does not vouch for, and the vouchers that it has once it
 // does.
-func (t Trust) untrusted(ctx context.Context, set *Set, members Members) (Untrusted, history.Vouchers, error) {
+func (t Trust) untrusted(ctx context.Context, set *set.Set, members set.Members) (Untrusted, history.Vouchers, error) {
 	records := t.history(set)
 	revisions, next, err := records.Untrusted(ctx)
 	if err != nil {
@@ -92,7 +93,7 @@ func (t Trust) untrusted(ctx context.Context, set *Set, members Members) (Untrus
 	return out, next, err
 }
 
-func (t Trust) openKnown(ctx context.Context) (*Set, error) {
+func (t Trust) openKnown(ctx context.Context) (*set.Set, error) {
 	set, err := t.open(ctx, false)
 	if err == nil {
 		err = set.Recover(ctx, t.history(set))

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/internal/run/loop"
+	"github.com/ordapply/ordapply/state/history"
 )
 
 // errPruned reports a failure after the point of no return.
@@ -16,10 +18,10 @@ var errPruned = errors.New("not rolled back: all of the stream is ready, and wha
 func (r Run) undo(ctx context.Context, tried attempt) error {
 	if limit := r.Applier.Timeout; limit > 0 && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		var cancel context.CancelFunc // the rollback has a timeout of its own
-		ctx, cancel = apply.PastDeadline(ctx, limit)
+		ctx, cancel = loop.PastDeadline(ctx, limit)
 		defer cancel()
 	}
-	if r.Undo == nil && len(r.Atomic) == 0 || !tried.began || ctx.Err() != nil || errors.Is(tried.failure, apply.ErrInterrupted) {
+	if r.Undo == nil && len(r.Atomic) == 0 || !tried.began || ctx.Err() != nil || errors.Is(tried.failure, event.ErrInterrupted) {
 		return tried.failure
 	}
 	if tried.pruned {
@@ -28,8 +30,8 @@ func (r Run) undo(ctx context.Context, tried attempt) error {
 	if r.Undo == nil {
 		return r.undoStacks(ctx, tried)
 	}
-	var target *Revision
-	out := r.goBack(ctx, tried, func() (apply.Summary, error) { return r.uninstalled(ctx, tried) }, func(before *Revision) (apply.Summary, error) {
+	var target *history.Revision
+	out := r.goBack(ctx, tried, func() (event.Summary, error) { return r.uninstalled(ctx, tried) }, func(before *history.Revision) (event.Summary, error) {
 		target = before
 		return r.rollBackTo(ctx, before, tried)
 	})
@@ -40,10 +42,10 @@ func (r Run) undo(ctx context.Context, tried attempt) error {
 }
 
 // rollBackTo applies a revision and then deletes what the failed run created.
-func (r Run) rollBackTo(ctx context.Context, before *Revision, tried attempt) (apply.Summary, error) {
+func (r Run) rollBackTo(ctx context.Context, before *history.Revision, tried attempt) (event.Summary, error) {
 	back, err := r.Undo(ctx, before)
 	if err != nil {
-		return apply.Summary{}, err
+		return event.Summary{}, err
 	}
 	back.Namespace = r.Namespace // its lock is held
 	back.undone.created, back.undone.adopted = tried.created(before), tried.adopted(before)
@@ -52,7 +54,7 @@ func (r Run) rollBackTo(ctx context.Context, before *Revision, tried attempt) (a
 
 // UndoTarget returns the revision that a run that fails would be rolled back
 // to; nil when none is deployed, or the set does not exist.
-func (r Run) UndoTarget(ctx context.Context) (*Revision, error) {
+func (r Run) UndoTarget(ctx context.Context) (*history.Revision, error) {
 	r = r.withDefaults()
 	set, err := r.open(ctx, true)
 	if err != nil {

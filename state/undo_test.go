@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -26,10 +27,10 @@ import (
 func undoing(t *testing.T, cluster *memcluster.Store, prune bool, objects ...string) Run {
 	r := runOf(t, cluster, objects...)
 	r.Prune = prune
-	r.Undo = func(_ context.Context, to *Revision) (Run, error) {
+	r.Undo = func(_ context.Context, to *history.Revision) (Run, error) {
 		back := runOf(t, cluster)
 		back.Plan, back.Stream = to.Plan, &apply.Stream{Resources: to.Resources, Objects: to.Objects()}
-		back.Metadata.Revision = Revision{Options: to.Options, OrderFile: to.OrderFile, Rollback: to.Number}
+		back.Metadata.Revision = history.Revision{Options: to.Options, OrderFile: to.OrderFile, Rollback: to.Number}
 		back.Prune = prune
 		return back, nil
 	}
@@ -181,7 +182,7 @@ func TestUndoOfAFirstInstall(t *testing.T) {
 		cluster := memcluster.New()
 		cluster.Refuse = refusing("bad")
 		r := undoing(t, cluster, false, "ServiceAccount extra/web", "ConfigMap shop/a", "ConfigMap shop/bad")
-		r.Undo = func(context.Context, *Revision) (Run, error) {
+		r.Undo = func(context.Context, *history.Revision) (Run, error) {
 			return Run{}, errors.New("there is no revision to go back to")
 		}
 		reported := 0
@@ -195,7 +196,7 @@ func TestUndoOfAFirstInstall(t *testing.T) {
 		entries, err := historyOf(t, r).List(t.Context())
 		require.NoError(t, err)
 		require.Len(t, entries, 1)
-		require.Equal(t, Failed, entries[0].Status)
+		require.Equal(t, history.Failed, entries[0].Status)
 
 		again := undoneBy(t, undoing(t, cluster, false, "ConfigMap shop/bad"))
 		require.EqualError(t, again.Outcome(), "--rollback-on-failure: no revision was deployed before, and the run created nothing")
@@ -223,11 +224,11 @@ func TestUndoDeletesWhatCanBeRead(t *testing.T) {
 		cluster := memcluster.New()
 		cluster.Refuse = refusing("bad")
 		r := undoing(t, cluster, false, "Widget.example.com shop/w", "ConfigMap shop/a", "ServiceAccount shop/web", "ConfigMap shop/bad")
-		r.Undo = func(context.Context, *Revision) (Run, error) {
+		r.Undo = func(context.Context, *history.Revision) (Run, error) {
 			return Run{}, errors.New("there is no revision to go back to")
 		}
-		r.Applier.Events = func(e apply.Event) {
-			if e.ID.Name == "bad" && e.State == apply.Failed {
+		r.Applier.Events = func(e event.Event) {
+			if e.ID.Name == "bad" && e.State == event.Failed {
 				cluster.Mu.Lock()
 				defer cluster.Mu.Unlock()
 				cluster.UnreadableGroups = map[string]bool{"example.com": true}
@@ -283,8 +284,8 @@ func TestAStackIsWholeOnlyWhenReady(t *testing.T) {
 	id := object.ID{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "one"}
 	run := Run{OnFailure: OnFailure{Atomic: []AtomicStack{{Name: "shop", Resources: map[object.ID]bool{id: true}}}}}
 	for unready, broken := range map[bool]int{false: 0, true: 1} {
-		result := apply.Result{ID: id, State: apply.Applied, Unready: unready}
+		result := event.Result{ID: id, State: event.Applied, Unready: unready}
 		result.Sent = time.Now()
-		require.Len(t, run.brokenStacks(apply.Summary{Results: []apply.Result{result}}), broken)
+		require.Len(t, run.brokenStacks(event.Summary{Results: []event.Result{result}}), broken)
 	}
 }

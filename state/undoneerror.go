@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
@@ -25,7 +25,7 @@ type UndoneError struct {
 	Stacks []string
 	// Revision is the target of the rollback; 0: none was deployed before.
 	Revision int
-	Summary  apply.Summary // of undoing
+	Summary  event.Summary // of undoing
 	// Left are the resources that the failed run changed and that were not
 	// changed back: they existed before the run and are not in the revision.
 	Left []object.ID
@@ -51,7 +51,7 @@ func (e *UndoneError) Outcome() error {
 		return fmt.Errorf("--rollback-on-failure: %w", e.Err)
 	case errors.Is(e.Err, lease.ErrLost):
 		return fmt.Errorf("%s did not complete: %w", e.undoAction(), e.Err)
-	case errors.Is(e.Err, apply.ErrInterrupted) && e.Revision > 0:
+	case errors.Is(e.Err, event.ErrInterrupted) && e.Revision > 0:
 		return fmt.Errorf("%s was interrupted; %s", e.undoAction(), goOn)
 	case e.Revision > 0:
 		return errors.Join(fmt.Errorf("%s also failed, as follows; fix the cause, then %s", e.undoAction(), goOn), e.Err)
@@ -82,10 +82,10 @@ func (e *UndoneError) undoResult() string {
 }
 
 // keptOf returns the objects that a deletion kept.
-func keptOf(s apply.Summary) []object.ID {
+func keptOf(s event.Summary) []object.ID {
 	var out []object.ID
 	for _, r := range s.Results {
-		if r.State != apply.Deleted {
+		if r.State != event.Deleted {
 			out = append(out, r.ID)
 		}
 	}
@@ -134,7 +134,7 @@ func (e *UndoneError) stacksOutcome() error {
 		return fmt.Errorf("%s: %w", names, e.Err)
 	case errors.Is(e.Err, lease.ErrLost):
 		return fmt.Errorf("the rollback of %s did not complete: %w", names, e.Err)
-	case errors.Is(e.Err, apply.ErrInterrupted):
+	case errors.Is(e.Err, event.ErrInterrupted):
 		return fmt.Errorf("the rollback of %s was interrupted; apply again", names)
 	}
 	return errors.Join(fmt.Errorf("the rollback of %s also failed, as follows; fix the cause and apply again", names), e.Err)

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/remove"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/test/memcluster"
@@ -46,7 +46,7 @@ func define(t *testing.T, cluster *memcluster.Store, served bool) {
 }
 
 func setDeletion(cluster *memcluster.Store) SetDeletion {
-	return SetDeletion{SetRef: SetRef{Cluster: cluster, Parent: shopSet, Kind: corev1.SchemeGroupVersion.WithKind("Secret")}, Remover: apply.Remover{Cluster: cluster, NoWait: true}} // the store has no watches
+	return SetDeletion{SetRef: SetRef{Cluster: cluster, Parent: shopSet, Kind: corev1.SchemeGroupVersion.WithKind("Secret")}, Remover: remove.Remover{Cluster: cluster, NoWait: true}} // the store has no watches
 }
 
 // A kind whose CustomResourceDefinition serves no version still has its

@@ -9,17 +9,18 @@ import (
 
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state/history"
+	"github.com/ordapply/ordapply/state/set"
 )
 
 // pastMembers is what the revisions of a set say of members that are to be deleted.
 type pastMembers struct {
-	revision Revision                                 // gives their order
+	revision history.Revision                         // gives their order
 	missing  map[object.ID]*unstructured.Unstructured // that no revision contains
 	notes    []string
 }
 
 // readPast reads the newest revisions that contain live members.
-func readPast(ctx context.Context, records History, live map[object.ID]*unstructured.Unstructured) (*pastMembers, error) {
+func readPast(ctx context.Context, records history.History, live map[object.ID]*unstructured.Unstructured) (*pastMembers, error) {
 	past := &pastMembers{missing: maps.Clone(live)}
 	if len(live) == 0 {
 		return past, nil
@@ -33,7 +34,7 @@ func readPast(ctx context.Context, records History, live map[object.ID]*unstruct
 // revision contains that the parent vouches for, and that it does not list itself. A member
 // that is only released needs no such proof, nor does one that is being deleted, or a set that
 // another tool manages until this run.
-func withhold(ctx context.Context, set *Set, records History, members *Members, gone map[object.ID]*unstructured.Unstructured, adopted history.Adoptions) (*pastMembers, error) {
+func withhold(ctx context.Context, set *set.Set, records history.History, members *set.Members, gone map[object.ID]*unstructured.Unstructured, adopted history.Adoptions) (*pastMembers, error) {
 	past, err := readPast(ctx, records, gone)
 	if err != nil || set.IsOtherTool() {
 		return past, err

@@ -122,7 +122,7 @@ func TestForgedRecordsUndoNothing(t *testing.T) {
 			forged := cluster.At("secrets/shop/ordapply.shop.v1").DeepCopy()
 			forged.SetName(fmt.Sprint("ordapply.shop.v", n))
 			labels, annotations := forged.GetLabels(), forged.GetAnnotations()
-			labels[history.RevisionLabel], labels[history.StatusLabel] = fmt.Sprint(n), string(Failed)
+			labels[history.RevisionLabel], labels[history.StatusLabel] = fmt.Sprint(n), string(history.Failed)
 			annotations["ordapply.dev/record"] = record
 			forged.SetLabels(labels)
 			forged.SetAnnotations(annotations)
@@ -176,7 +176,7 @@ func TestAForgedRevisionStopsNoRun(t *testing.T) {
 // Only Secrets of the history are its records, whatever else carries their label.
 func TestOnlySecretsOfTheHistoryAreRecords(t *testing.T) {
 	cluster := memcluster.New()
-	h := History{Cluster: cluster, Parent: shopParent()}
+	h := history.History{Cluster: cluster, Parent: shopParent()}
 	record := func(kind, namespace, name string) bool {
 		obj := objectOf(kind, namespace, name)
 		obj.SetLabels(map[string]string{applyset.HistoryLabel: shopParent().SetID(), history.RevisionLabel: "3"})

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -24,10 +25,10 @@ type Around struct {
 	Operation func(context.Context) (hook.Operation, error)
 
 	operation     hook.Operation
-	before        []apply.Result // of the hooks before the apply
-	results       []apply.Result // of those after it
-	prerequisites []apply.Result // of resources of the stream that were applied before the hooks
-	confirmed     []apply.Result // of resources that the hooks after the apply made ready
+	before        []event.Result // of the hooks before the apply
+	results       []event.Result // of those after it
+	prerequisites []event.Result // of resources of the stream that were applied before the hooks
+	confirmed     []event.Result // of resources that the hooks after the apply made ready
 }
 
 // Pre runs the hooks before the apply, as apply.Enclosing.First. Their
@@ -85,7 +86,7 @@ func (a *Around) Next() string {
 
 // Post runs the hooks after the apply, and then waits for what only these can make ready: what
 // the plan says, and what the apply left.
-func (a *Around) Post(ctx context.Context, applied apply.Summary) error {
+func (a *Around) Post(ctx context.Context, applied event.Summary) error {
 	if len(a.Hooks) == 0 || a.operation == "" {
 		return nil
 	}
@@ -101,7 +102,7 @@ func (a *Around) Post(ctx context.Context, applied apply.Summary) error {
 }
 
 // confirm waits for the steps of the plan that the hooks were to make ready.
-func (a *Around) confirm(ctx context.Context, applied apply.Summary) error {
+func (a *Around) confirm(ctx context.Context, applied event.Summary) error {
 	unready := map[object.ID]bool{}
 	for _, r := range applied.Results {
 		unready[r.ID] = r.Unready
@@ -128,7 +129,7 @@ func (a *Around) runner() Runner {
 }
 
 // WithHookResults adds the results of the hooks to the summary of the apply.
-func (a *Around) WithHookResults(s apply.Summary) apply.Summary {
+func (a *Around) WithHookResults(s event.Summary) event.Summary {
 	s.Hooks = slices.Concat(a.before, s.Hooks, a.results)
 	for i := range s.Results {
 		r := &s.Results[i]

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/kube"
@@ -30,7 +29,7 @@ func (r *hookRun) possible(ctx context.Context, list []hook.Hook) []hook.Hook {
 	return slices.DeleteFunc(slices.Clone(list), func(hook hook.Hook) bool {
 		why := missing[hook.Namespace]
 		if why != "" && r.Events != nil {
-			r.Events(apply.Event{Time: time.Now(), Op: apply.OpApply, ID: hook.ID, Hook: &event.Hook{Event: string(r.event)}, State: apply.Skipped, Detail: why})
+			r.Events(event.Event{Time: time.Now(), Op: event.OpApply, ID: hook.ID, Hook: &event.Hook{Event: string(r.event)}, State: event.Skipped, Detail: why})
 		}
 		return why != ""
 	})

@@ -20,6 +20,8 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	applyevent "github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/apply/remove"
+	"github.com/ordapply/ordapply/applyset"
 	authorhook "github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/internal/live/recreate"
@@ -52,29 +54,29 @@ type Runner struct {
 	KeepLeftovers bool
 	// Events takes every transition of every hook, and before the first of them one
 	// without an ID, with the number of hooks; default: discard.
-	Events func(apply.Event)
+	Events func(applyevent.Event)
 }
 
 // hookRun is one event in progress.
 type hookRun struct {
 	Runner
 	event   authorhook.Event
-	results []apply.Result
+	results []applyevent.Result
 	sparing bool // what is protected, or a member of another set, stays
 }
 
 // Run runs the hooks of an event in their order. The results are of those that began.
-// The first failure ends it: the error holds an *apply.Error, whose Wave names the
+// The first failure ends it: the error holds an *event.Error, whose Wave names the
 // event. Without hooks of the event nothing is done. The hooks of a deletion whose Namespace
 // is gone are skipped.
-func (r Runner) Run(ctx context.Context, event authorhook.Event, all authorhook.Hooks) ([]apply.Result, error) {
+func (r Runner) Run(ctx context.Context, event authorhook.Event, all authorhook.Hooks) ([]applyevent.Result, error) {
 	run := &hookRun{Runner: r, event: event}
 	for _, hook := range all {
 		run.Applier.Secrets = withSecret(run.Applier.Secrets, hook.Resource)
 	}
 	list := run.possible(ctx, all.Of(event))
 	if len(list) > 0 && r.Events != nil {
-		r.Events(apply.Event{Time: time.Now(), Op: apply.OpApply, Hook: &applyevent.Hook{Event: string(event), Count: len(list)}, State: apply.Applying})
+		r.Events(applyevent.Event{Time: time.Now(), Op: applyevent.OpApply, Hook: &applyevent.Hook{Event: string(event), Count: len(list)}, State: applyevent.Applying})
 	}
 	for n, batch := range authorhook.Batches(list, event) {
 		applied, err := run.runBatch(ctx, batch)
@@ -107,7 +109,7 @@ func (r *hookRun) runBatch(ctx context.Context, batch []authorhook.Hook) (applie
 	for _, hook := range batch {
 		live, err := find(ctx, r.Applier.Cluster, hook)
 		if err != nil && ctx.Err() == nil { // else the run of its own says how it was ended
-			return false, r.fail(hook, apply.OpApply, err)
+			return false, r.fail(hook, applyevent.OpApply, err)
 		}
 		if live != nil {
 			if err := r.prepareObject(ctx, hook, live); err != nil {
@@ -121,13 +123,13 @@ func (r *hookRun) runBatch(ctx context.Context, batch []authorhook.Hook) (applie
 		ungated[step.ID] = step.Gate == ordering.Applied
 	}
 	a := r.Applier
-	a.Membership, a.Sent, a.Begin, a.First, a.Within, a.Then, a.Schedule = apply.Membership{}, nil, nil, nil, nil, nil, apply.Waves
+	a.Membership, a.Sent, a.Begin, a.First, a.Within, a.Then, a.Schedule = applyset.Membership{}, nil, nil, nil, nil, nil, apply.Waves
 	a.Health = r.assessor(batch)
 	a.SkipWait = func(id object.ID) bool { return ungated[id] }
 	a.Events = r.emit
 	summary, err := a.Run(ctx, plan, objects)
 	r.add(summary.Results)
-	return slices.ContainsFunc(summary.Results, func(result apply.Result) bool { return !result.Applied.IsZero() }), r.setErrorWave(err)
+	return slices.ContainsFunc(summary.Results, func(result applyevent.Result) bool { return !result.Applied.IsZero() }), r.setErrorWave(err)
 }
 
 // prepareObject makes room for a hook. It waits until a terminating object of its ID
@@ -138,12 +140,12 @@ func (r *hookRun) prepareObject(ctx context.Context, hook authorhook.Hook, live 
 	case live.GetDeletionTimestamp() != nil:
 		return r.delete(ctx, hook, live)
 	case !r.mayReplace(hook, live):
-		return r.fail(hook, apply.OpApply, r.foreign(hook, live))
+		return r.fail(hook, applyevent.OpApply, r.foreign(hook, live))
 	case hook.IsKept():
 		return nil
 	case hook.HasPolicy(authorhook.BeforeCreation), hook.RunsOnce():
 		if err := r.checkReplacement(ctx, hook, live); err != nil {
-			return r.fail(hook, apply.OpApply, err)
+			return r.fail(hook, applyevent.OpApply, err)
 		}
 		return r.delete(ctx, hook, live)
 	}
@@ -189,7 +191,7 @@ func (r *hookRun) remove(ctx context.Context, hook authorhook.Hook) error {
 	live, err := find(ctx, r.Applier.Cluster, hook)
 	switch {
 	case err != nil:
-		return r.fail(hook, apply.OpDelete, err)
+		return r.fail(hook, applyevent.OpDelete, err)
 	case live == nil || !r.IsOwn(live):
 		return nil
 	case r.sparing && r.isSpared(live):
@@ -202,7 +204,7 @@ func (r *hookRun) remove(ctx context.Context, hook authorhook.Hook) error {
 // anything else is kept, which is no failure.
 func (r *hookRun) delete(ctx context.Context, hook authorhook.Hook, live *unstructured.Unstructured) error {
 	a := r.Applier
-	remover := apply.Remover{
+	remover := remove.Remover{
 		Cluster: a.Cluster, Timeout: a.Timeout, WaveTimeout: a.WaveTimeout, Unprotected: true, NoPruneOption: true, NoDiagnosis: a.NoDiagnosis,
 		Events: r.emit,
 	}
@@ -215,7 +217,7 @@ func (r *hookRun) delete(ctx context.Context, hook authorhook.Hook, live *unstru
 }
 
 // add adds results of the event.
-func (r *hookRun) add(results []apply.Result) {
+func (r *hookRun) add(results []applyevent.Result) {
 	for _, result := range results {
 		result.Hook = string(r.event)
 		r.results = append(r.results, result)
@@ -223,7 +225,7 @@ func (r *hookRun) add(results []apply.Result) {
 }
 
 // emit passes on a transition of a hook, without its wave: a hook has none.
-func (r *hookRun) emit(e apply.Event) {
+func (r *hookRun) emit(e applyevent.Event) {
 	if e.ID == (object.ID{}) || r.Events == nil {
 		return
 	}
@@ -235,17 +237,17 @@ func (r *hookRun) emit(e apply.Event) {
 func (r *hookRun) title() string { return string(r.event) + " hook" }
 
 // fail returns the failure of a hook for which nothing was sent.
-func (r *hookRun) fail(hook authorhook.Hook, op apply.Op, err error) error {
-	failure := &apply.Error{Wave: r.title(), Op: op, ID: hook.ID, Err: err}
-	r.add([]apply.Result{{ID: hook.ID, State: apply.Failed, Err: failure}})
-	r.emit(apply.Event{Time: time.Now(), Op: op, ID: hook.ID, State: apply.Failed, Detail: err.Error(), Err: failure})
+func (r *hookRun) fail(hook authorhook.Hook, op applyevent.Op, err error) error {
+	failure := &applyevent.Error{Wave: r.title(), Op: op, ID: hook.ID, Err: err}
+	r.add([]applyevent.Result{{ID: hook.ID, State: applyevent.Failed, Err: failure}})
+	r.emit(applyevent.Event{Time: time.Now(), Op: op, ID: hook.ID, State: applyevent.Failed, Detail: err.Error(), Err: failure})
 	return failure
 }
 
 // setErrorWave writes the event into the errors of a run.
 func (r *hookRun) setErrorWave(err error) error {
 	switch failure := err.(type) { //nolint:errorlint // each of those that are joined is looked at
-	case *apply.Error:
+	case *applyevent.Error:
 		failure.Wave = r.title()
 	case interface{ Unwrap() []error }:
 		for _, one := range failure.Unwrap() {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
@@ -50,7 +50,7 @@ func (r Runner) named(ctx context.Context, hook hook.Hook) (out []hook.Hook, err
 		list, err := r.Applier.Cluster.List(ctx, kind, hook.Namespace, kube.Query{})
 		for _, live := range list {
 			live.SetGroupVersionKind(gvk)
-			if one, is := hook.RanAs(apply.Meta(live).ID); is && r.IsOwn(live) {
+			if one, is := hook.RanAs(kube.Meta(live).ID); is && r.IsOwn(live) {
 				out = append(out, one)
 			}
 		}
@@ -84,7 +84,7 @@ func (r Runner) CheckServed(ctx context.Context, all hook.Hooks) error {
 // Namespaces last, which other hooks' objects may be in. Each object is reported as a
 // hook of its own event. CustomResourceDefinitions stay, and so do objects that their author
 // protects, that are members of another set, or that belong to another owner by their name.
-func (r Runner) RemoveLeftovers(ctx context.Context, all hook.Hooks, others map[object.ID]bool) ([]apply.Result, error) {
+func (r Runner) RemoveLeftovers(ctx context.Context, all hook.Hooks, others map[object.ID]bool) ([]event.Result, error) {
 	left, err := r.Leftovers(ctx, all)
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (r Runner) RemoveLeftovers(ctx context.Context, all hook.Hooks, others map[
 // WillRemove reports whether RemoveLeftovers deletes a live object, so that it need not keep
 // its Namespace. A copy of it under another name does not count.
 func (r Runner) WillRemove(all hook.Hooks, found *unstructured.Unstructured) bool {
-	id := apply.Meta(found).ID
+	id := kube.Meta(found).ID
 	return r.IsOwn(found) && !r.isSpared(found) && slices.ContainsFunc(all, func(hook hook.Hook) bool {
 		_, named := hook.RanAs(id)
 		return named || hook.ID == id

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/apply/event"
 	authorhook "github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/internal/live/diagnose"
@@ -34,7 +33,7 @@ func (r *hookRun) showLogs(ctx context.Context, hook authorhook.Hook, end author
 	defer cancel()
 	pods, err := r.pods(ctx, hook)
 	if err != nil {
-		r.reportLog(hook, apply.ContainerLog{Err: fmt.Errorf("its Pods cannot be read: %w", err)})
+		r.reportLog(hook, event.ContainerLog{Err: fmt.Errorf("its Pods cannot be read: %w", err)})
 		return
 	}
 	failed := false
@@ -48,8 +47,8 @@ func (r *hookRun) showLogs(ctx context.Context, hook authorhook.Hook, end author
 	}
 }
 
-func (r *hookRun) reportLog(hook authorhook.Hook, log apply.ContainerLog) {
-	r.Events(apply.Event{Time: time.Now(), ID: hook.ID, Hook: &event.Hook{Event: string(r.event), Log: &log}})
+func (r *hookRun) reportLog(hook authorhook.Hook, log event.ContainerLog) {
+	r.Events(event.Event{Time: time.Now(), ID: hook.ID, Hook: &event.Hook{Event: string(r.event), Log: &log}})
 }
 
 // pods returns the Pods of a hook, the oldest first: itself, or those of the Job.
@@ -68,7 +67,7 @@ func (r *hookRun) pods(ctx context.Context, hook authorhook.Hook) ([]*unstructur
 		pod.SetGroupVersionKind(gvk)
 	}
 	slices.SortFunc(pods, func(a, b *unstructured.Unstructured) int {
-		return cmp.Or(a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time), object.Compare(apply.Meta(a).ID, apply.Meta(b).ID))
+		return cmp.Or(a.GetCreationTimestamp().Compare(b.GetCreationTimestamp().Time), object.Compare(kube.Meta(a).ID, kube.Meta(b).ID))
 	})
 	return pods, err
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/preview"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/author/hook"
@@ -45,11 +46,11 @@ func (a *Around) AddTo(ctx context.Context, to *preview.Preview) error {
 	if err != nil {
 		return err
 	}
-	for _, event := range events {
-		to.HookEvents = append(to.HookEvents, string(event))
-		for _, hook := range a.Hooks.Of(event) {
+	for _, hookEvent := range events {
+		to.HookEvents = append(to.HookEvents, string(hookEvent))
+		for _, hook := range a.Hooks.Of(hookEvent) {
 			if live := foreign[hook.ID]; live != nil {
-				to.HookErrors = append(to.HookErrors, &apply.Error{Wave: string(event) + " hook", Op: apply.OpApply, ID: hook.ID, Err: a.Runner.foreign(hook, live)})
+				to.HookErrors = append(to.HookErrors, &event.Error{Wave: string(hookEvent) + " hook", Op: event.OpApply, ID: hook.ID, Err: a.Runner.foreign(hook, live)})
 			}
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	authorhook "github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
@@ -17,7 +17,7 @@ import (
 
 // Within runs the hooks that the plan has in a wave, as apply.Enclosing.Within. Several waves
 // may be open at once.
-func (a *Around) Within(ctx context.Context, planned []ordering.PlannedHook, emit func(apply.Event)) ([]apply.Result, error) {
+func (a *Around) Within(ctx context.Context, planned []ordering.PlannedHook, emit func(event.Event)) ([]event.Result, error) {
 	var list authorhook.Hooks
 	for _, hook := range a.Hooks.Of(authorhook.Sync) {
 		for _, p := range planned {

@@ -27,7 +27,7 @@ func (r Row) Digest() string {
 // that the row shows as changed, so that an autoscaler may change others in
 // the meantime.
 func (r *run) setDigest(i int, row *Row) error {
-	sent := r.Snapshot.Bodies.WithoutFingerprint(r.Snapshot.Manifests[i]).Object
+	sent := r.snapshot.Bodies.WithoutFingerprint(r.snapshot.Manifests[i]).Object
 	what := map[string]any{}
 	var live, merged map[string]any
 	if row.Live != nil {
@@ -36,7 +36,7 @@ func (r *run) setDigest(i int, row *Row) error {
 			merged = row.Merged.Object
 		}
 	}
-	if paths := r.Snapshot.Bodies.LeftPaths(r.Snapshot.Manifests[i]); len(paths) > 0 {
+	if paths := r.snapshot.Bodies.LeftPaths(r.snapshot.Manifests[i]); len(paths) > 0 {
 		sent, live, merged = withoutIgnored(paths, sent, live, merged)
 	}
 	isSecret := row.ID.Kind == "Secret" && row.ID.Group == ""

@@ -36,7 +36,7 @@ func (r *run) fillRows(ctx context.Context, rows []Row) {
 			rows[i] = res.failed(err)
 			continue
 		}
-		r.Snapshot.Manifests[i], r.filled[i] = filled.Manifest, filled
+		r.snapshot.Manifests[i], r.filled[i] = filled.Manifest, filled
 		res = r.resource(i)
 		rows[i] = res.withUnknown(res.preview(ctx))
 	}
@@ -58,11 +58,11 @@ func (r *resource) findSecrets(ctx context.Context, live *unstructured.Unstructu
 }
 
 // isTemplate reports whether a step takes values of other objects.
-func (r *run) isTemplate(i int) bool { return mutation.Has(r.Snapshot.Manifests[i].GetAnnotations()) }
+func (r *run) isTemplate(i int) bool { return mutation.Has(r.snapshot.Manifests[i].GetAnnotations()) }
 
 func (r *run) versionInStream(id object.ID) string {
 	if at, ok := r.index[id]; ok {
-		return r.Snapshot.Manifests[at].GroupVersionKind().Version
+		return r.snapshot.Manifests[at].GroupVersionKind().Version
 	}
 	return ""
 }

@@ -2,7 +2,7 @@
 // objects, and sends server-side dry runs of what is not proven unchanged. So it also
 // shows drift: what was changed in the cluster since the last apply.
 //
-//	found, err := preview.Of(ctx, preview.Input{Cluster: kube.NewReadOnly(cluster), Plan: plan, Snapshot: reader})
+//	found, err := preview.Of(ctx, preview.Input{Cluster: kube.NewReadOnly(cluster), Plan: plan, Objects: stream.Objects, Manager: "my-tool"})
 //	for _, row := range found.Rows {
 //		fmt.Println(row.Action, row.ID, row.Detail)
 //	}

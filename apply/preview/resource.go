@@ -44,7 +44,7 @@ type resource struct {
 func (r *run) resource(i int) *resource {
 	s, filled := r.Plan.Steps[i], r.filled[i]
 	return &resource{
-		run: r, Step: s, at: i, seen: r.read[i], manifest: r.Snapshot.Manifests[i],
+		run: r, Step: s, at: i, seen: r.read[i], manifest: r.snapshot.Manifests[i],
 		row:     Row{ID: s.ID, Layer: s.Layer, Wave: s.Wave, Why: s.Why, secrets: filled.Places, hidden: filled.Secrets},
 		unknown: filled.Note(),
 	}
@@ -60,7 +60,7 @@ func (r *resource) preview(ctx context.Context) Row {
 		return r.failed(r.Refused)
 	case !served && len(r.ProvidedBy) > 0:
 		return r.deferred(fmt.Sprintf("its kind is provided by %s earlier in this stream", r.ProvidedBy[0]))
-	case !served && r.MayAppear(r.at):
+	case !served && r.mayAppear(r.at):
 		return r.deferred(fmt.Sprintf("the run waits up to %s for its kind: %v", r.KindTimeout, wait.Unserved(r.Cluster, gvk, "")))
 	case !served:
 		return r.failed(wait.Unserved(r.Cluster, gvk, ""))
@@ -76,7 +76,7 @@ func (r *resource) preview(ctx context.Context) Row {
 		}
 		return r.deferred("its Namespace is created earlier in this stream")
 	}
-	for _, err := range []error{check.Native(r.ID, r.manifest.Object), r.Snapshot.Owner.RecordError(r.manifest)} {
+	for _, err := range []error{check.Native(r.ID, r.manifest.Object), r.snapshot.Owner.RecordError(r.manifest)} {
 		if err != nil {
 			return r.failed(err)
 		}
@@ -87,20 +87,20 @@ func (r *resource) preview(ctx context.Context) Row {
 	}
 	r.kind = kind
 	if r.seen.Live != nil {
-		r.row.Owners.SharedWith = r.Snapshot.Owner.SharedWith(r.seen.Live)
+		r.row.Owners.SharedWith = r.snapshot.Owner.SharedWith(r.seen.Live)
 	}
-	if r.Snapshot.IsUnchanged(r.at, r.seen) {
-		r.row.Action, r.row.Detail = ActionUnchanged, r.Snapshot.LeftBecause(r.at, r.seen.Live)
+	if r.snapshot.IsUnchanged(r.at, r.seen) {
+		r.row.Action, r.row.Detail = ActionUnchanged, r.snapshot.LeftBecause(r.at, r.seen.Live)
 		return r.row
 	}
 	var err error
 	if r.live, err = r.readLive(ctx); err != nil {
 		return r.failed(r.explain(redact.Error(r.manifest, err)))
 	}
-	if policy, why := r.Snapshot.Policy(r.at, r.live); policy != applyset.Apply && (r.live != nil || policy != applyset.CreateOnly) {
+	if policy, why := r.snapshot.Policy(r.at, r.live); policy != applyset.Apply && (r.live != nil || policy != applyset.CreateOnly) {
 		return r.restricted(policy, why)
 	}
-	if r.sent, err = r.Snapshot.Bodies.BodyFor(r.manifest, r.live, r.Snapshot.Owner); err != nil {
+	if r.sent, err = r.snapshot.Bodies.BodyFor(r.manifest, r.live, r.snapshot.Owner); err != nil {
 		return r.failed(err)
 	}
 	if r.live == nil && h.justCreated { // its default contents may not have been created yet
@@ -113,7 +113,7 @@ func (r *resource) preview(ctx context.Context) Row {
 func (r *resource) restricted(policy applyset.Policy, why string) Row {
 	switch {
 	case r.live != nil:
-		r.row.Action, r.row.Detail = ActionUnchanged, r.Snapshot.LeftBecause(r.at, r.live)
+		r.row.Action, r.row.Detail = ActionUnchanged, r.snapshot.LeftBecause(r.at, r.live)
 	case policy == applyset.MustExist:
 		r.row.Action, r.row.Detail = ActionDeferred, "the run waits until it exists: "+why
 	default:
@@ -140,7 +140,7 @@ func (r *resource) readLive(ctx context.Context) (*unstructured.Unstructured, er
 
 // compare computes what a PATCH would do.
 func (r *resource) compare(ctx context.Context) Row {
-	owner := r.Snapshot.Owner
+	owner := r.snapshot.Owner
 	if r.live != nil && r.live.GetDeletionTimestamp() != nil {
 		if len(kube.DefinedKinds(r.live)) > 0 {
 			return r.failed(write.CRDTerminating(r.live))
@@ -188,7 +188,7 @@ func (r *resource) compare(ctx context.Context) Row {
 // force returns the result of a PATCH that is in conflict if a run would take all fields in
 // conflict, otherwise the fields that it would not take.
 func (r *resource) force(ctx context.Context, conflict error) (*unstructured.Unstructured, error) {
-	owner := r.Snapshot.Owner
+	owner := r.snapshot.Owner
 	former := owner.FormerSetManagers(r.live)
 	forced, err := r.dryRun(ctx, r.sent, true)
 	if err != nil {
@@ -222,11 +222,11 @@ func (r *resource) rejected(ctx context.Context, err error) Row {
 		return r.row
 	}
 	fields := write.ImmutableFields(err)
-	if !r.MayRecreate(r.manifest) && len(fields) > 0 {
+	if !r.mayRecreate(r.manifest) && len(fields) > 0 {
 		return r.failed(write.ImmutableError(fields, r.ID.Kind))
 	}
-	if r.MayRecreate(r.manifest) && recreate.IsCandidate(r.manifest, err) {
-		check := recreate.Check{Cluster: r.Cluster, Owner: r.Snapshot.Owner, Bodies: r.Snapshot.Bodies, Manifests: r.Snapshot.Manifests}
+	if r.mayRecreate(r.manifest) && recreate.IsCandidate(r.manifest, err) {
+		check := recreate.Check{Cluster: r.Cluster, Owner: r.snapshot.Owner, Bodies: r.snapshot.Bodies, Manifests: r.snapshot.Manifests}
 		switch why := check.Prove(ctx, recreate.Candidate{Kind: r.kind, Manifest: r.manifest, Live: r.live, Refusal: err}); {
 		case why == nil:
 			return r.recreated(ctx, write.JoinFields(write.InvalidFields(err))+" cannot be changed")
@@ -234,7 +234,7 @@ func (r *resource) rejected(ctx context.Context, err error) Row {
 			return r.failed(why)
 		}
 	}
-	if blocked := write.FindBlockers(r.live, r.sent, err, r.Snapshot.Owner); blocked != nil {
+	if blocked := write.FindBlockers(r.live, r.sent, err, r.snapshot.Owner); blocked != nil {
 		return r.unblocked(blocked)
 	}
 	return r.failed(r.explain(err))
@@ -253,17 +253,17 @@ func (r *resource) unblocked(why *write.Blocked) Row {
 
 // mayRemoveFrom reports whether a run removes fields of a manager that block its PATCH.
 func (r *resource) mayRemoveFrom(manager string) bool {
-	return r.Snapshot.Owner.Force.From(manager) || slices.Contains(r.takeover().Of(r.live, r.left()).Managers, manager)
+	return r.snapshot.Owner.Force.From(manager) || slices.Contains(r.takeover().Of(r.live, r.left()).Managers, manager)
 }
 
 // takeover decides whose fields a run takes over.
-func (r *resource) takeover() write.Takeover { return r.Snapshot.Owner.Takeover(r.live) }
+func (r *resource) takeover() write.Takeover { return r.snapshot.Owner.Takeover(r.live) }
 
-func (r *resource) left() write.Left { return r.Snapshot.Bodies.LeftToOthers(r.manifest) }
+func (r *resource) left() write.Left { return r.snapshot.Bodies.LeftToOthers(r.manifest) }
 
 // leftFields returns the fields that leave the manifest and stay on the object.
 func (r *resource) leftFields(merged *unstructured.Unstructured) []event.LeftFields {
-	owner := r.Snapshot.Owner
+	owner := r.snapshot.Owner
 	return slices.DeleteFunc(owner.LeftFields(owner.OwnEntries(r.live), merged), func(left event.LeftFields) bool {
 		return slices.Contains(r.row.Owners.TakenFrom, left.Manager)
 	})
@@ -281,7 +281,7 @@ func (r *resource) recreated(ctx context.Context, why string) Row {
 func (r *resource) recreate(ctx context.Context) *unstructured.Unstructured {
 	const suffix = "-anew"
 	name := r.sent.GetName()
-	other, err := r.Snapshot.Bodies.Body(r.manifest) // a new object has no other managers
+	other, err := r.snapshot.Bodies.Body(r.manifest) // a new object has no other managers
 	if err != nil {
 		return nil
 	}
@@ -320,7 +320,7 @@ func renamed(value any, names map[string]string) any {
 // or get their default. A dry run cannot migrate; it computes the result
 // here. A dry run of its creation shows which of them have a default.
 func (r *resource) withoutPreviousFields(ctx context.Context, merged *unstructured.Unstructured) *unstructured.Unstructured {
-	owner, live := r.Snapshot.Owner, r.live
+	owner, live := r.snapshot.Owner, r.live
 	if live == nil || !owner.HasPreviousManagerFields(live, r.left()) && !owner.HasPreviousManagerFields(merged, r.left()) {
 		return merged
 	}
@@ -341,7 +341,7 @@ func (r *resource) withoutPreviousFields(ctx context.Context, merged *unstructur
 // dryRun sends a PATCH as a server-side dry run. Transient failures are
 // retried.
 func (r *resource) dryRun(ctx context.Context, sent *unstructured.Unstructured, force bool) (*unstructured.Unstructured, error) {
-	options := kube.PatchOptions{Manager: r.Snapshot.Owner.Manager, Force: force, DryRun: true}
+	options := kube.PatchOptions{Manager: r.snapshot.Owner.Manager, Force: force, DryRun: true}
 	return kube.WithRetry(ctx, kube.DescribeRequest("dry run of", r.kind, sent.GetNamespace(), sent.GetName()), func() (*unstructured.Unstructured, error) {
 		live, err := write.Apply(ctx, r.Cluster, r.kind, sent, options)
 		if err != nil {
@@ -353,16 +353,16 @@ func (r *resource) dryRun(ctx context.Context, sent *unstructured.Unstructured, 
 
 // adoptReason explains why an object is adopted.
 func (r *resource) adoptReason() string {
-	if r.Snapshot.Owner.Set != "" {
+	if r.snapshot.Owner.Set != "" {
 		return "it exists and is not a member of the apply set yet"
 	}
-	return "it exists and was never applied by " + r.Snapshot.Owner.Manager
+	return "it exists and was never applied by " + r.snapshot.Owner.Manager
 }
 
 // deferred defers a row to the run. Merged is then what is sent.
 func (r *resource) deferred(why string) Row {
 	r.row.Action, r.row.Detail = ActionDeferred, why
-	r.row.Merged = r.shown(r.Snapshot.Bodies.WithoutFingerprint(r.manifest))
+	r.row.Merged = r.shown(r.snapshot.Bodies.WithoutFingerprint(r.manifest))
 	return r.row
 }
 
@@ -378,8 +378,8 @@ func (r *resource) deferredChange(ctx context.Context, why string) Row {
 	if err != nil || live == nil {
 		return r.deferred(why)
 	}
-	sent := r.Snapshot.Bodies.WithoutFingerprint(r.manifest)
-	merged, owner := live.DeepCopy(), r.Snapshot.Owner
+	sent := r.snapshot.Bodies.WithoutFingerprint(r.manifest)
+	merged, owner := live.DeepCopy(), r.snapshot.Owner
 	write.Overlay(merged.Object, sent.DeepCopy().Object, write.OwnedByAny(live))
 	others := write.OwnedBy(live, func(entry metav1.ManagedFieldsEntry) bool { return !owner.IsOwnEntry(entry) })
 	write.Drop(merged.Object, nil, owner.FieldsNotIn(live, sent), others)

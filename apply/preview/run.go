@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,40 +12,51 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/internal/kube/redact"
 	"github.com/ordapply/ordapply/internal/live/fill"
 	"github.com/ordapply/ordapply/internal/live/write"
 	"github.com/ordapply/ordapply/internal/plan/mutation"
+	"github.com/ordapply/ordapply/internal/run/preflight"
 	"github.com/ordapply/ordapply/internal/run/request"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Input is the run that is previewed.
+// Input is the run that is previewed; its fields are those of apply.Applier, whose Preview
+// fills them.
 type Input struct {
-	Cluster   kube.ReadOnly
-	Plan      *ordering.Plan
-	Snapshot  request.Reader // of the plan's steps
-	Sent      []object.ID    // what was just applied for the run
-	Timeout   time.Duration  // of the run; 0: none
-	GoingBack bool           // the stream is that of an earlier revision, as apply.Applier
+	Cluster kube.ReadOnly                            // required
+	Plan    *ordering.Plan                           // required
+	Objects map[object.ID]*unstructured.Unstructured // the manifest of each step of Plan
+	Manager string                                   // the field manager; required
+	// Membership is the apply set of the resources; its zero value is none.
+	Membership     applyset.Membership
+	ForceConflicts applyset.Force   // the managers whose fields the run takes over
+	Health         *health.Assessor // judges live objects; default: the rules of package health
+	Workers        int              // bounds the concurrent requests; default 32
+	Sent           []object.ID      // the resources that were just applied for the run
+	Timeout        time.Duration    // of the run; 0: none
+	GoingBack      bool             // the stream is that of an earlier revision
 	// KindTimeout is how long the run waits for a kind or a Namespace that neither the cluster
 	// nor the stream defines; not positive: not at all.
 	KindTimeout  time.Duration
 	NewNamespace string // is created if it does not exist
-	// MayAppear reports whether the run waits for the kind of a step.
-	MayAppear func(step int) bool
-	// MayRecreate reports whether the object of a manifest may be deleted and created again.
-	MayRecreate func(manifest *unstructured.Unstructured) bool
+	// MayRecreate reports which resources may be deleted and created again, besides those
+	// whose manifests say so; optional.
+	MayRecreate func(object.ID) bool
 }
 
 // run computes for each step what a run would do. The rows are made concurrently, so
 // nothing of it is written meanwhile.
 type run struct {
 	Input
+	snapshot   request.Reader       // of the plan's steps
+	mayAppear  func(step int) bool  // whether the run waits for the kind of a step
 	read       []request.LiveObject // by position of the steps
 	refused    func(step int) error // see request.Reader.RejectedByCRDs
 	index      ordering.Positions
@@ -52,6 +64,11 @@ type run struct {
 	setName    func(set, namespace string) string // see write.NameSets
 	secretive  mutation.Secretive                 // the resources that take values of Secrets
 	filled     map[int]fill.Filled                // by position of the steps that take values
+}
+
+// mayRecreate reports whether the object of a manifest may be deleted and created again.
+func (r *run) mayRecreate(manifest *unstructured.Unstructured) bool {
+	return write.MayRecreate(manifest) || r.MayRecreate != nil && r.MayRecreate(kube.Meta(manifest).ID)
 }
 
 // namespaceState is the state of a Namespace that objects of the stream are in.
@@ -70,10 +87,7 @@ func Of(ctx context.Context, in Input) (*Preview, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{Input: in, index: in.Plan.Positions(), namespaces: map[string]namespaceState{}, filled: map[int]fill.Filled{}, setName: write.NameSets(ctx, in.Cluster)}
-	r.secretive = mutation.SecretiveOf(in.Snapshot.Manifests)
-	r.read = in.Snapshot.Read(ctx, in.Timeout)
-	r.refused = in.Snapshot.RejectedByCRDs(in.Plan, r.read)
+	r := newRun(ctx, in)
 	r.readNamespaces(ctx)
 	preview := &Preview{Rows: r.rows(ctx), masker: mask, origins: r.sources().Origins(r.secretive)}
 	preview.Notes = ownerNotes(preview.Rows)
@@ -90,6 +104,18 @@ func Of(ctx context.Context, in Input) (*Preview, error) {
 		row.hideValues(mask)
 	}
 	return preview, nil
+}
+
+// newRun reads the live objects of a run.
+func newRun(ctx context.Context, in Input) *run {
+	r := &run{Input: in, index: in.Plan.Positions(), namespaces: map[string]namespaceState{}, filled: map[int]fill.Filled{}, setName: write.NameSets(ctx, in.Cluster)}
+	owner := write.Owner{Membership: in.Membership, Manager: in.Manager, Force: in.ForceConflicts}
+	r.snapshot = request.NewReader(in.Cluster, owner, in.Plan, in.Objects, cmp.Or(in.Health, &health.Assessor{}), cmp.Or(in.Workers, 32))
+	r.mayAppear = preflight.Checks{Cluster: in.Cluster, Reader: r.snapshot, Plan: in.Plan, KindTimeout: in.KindTimeout}.MayAppear
+	r.secretive = mutation.SecretiveOf(r.snapshot.Manifests)
+	r.read = r.snapshot.Read(ctx, in.Timeout)
+	r.refused = r.snapshot.RejectedByCRDs(in.Plan, r.read)
+	return r
 }
 
 // ownerNotes describes what the run would find out about other field managers.
@@ -124,7 +150,7 @@ func (r *run) readNamespaces(ctx context.Context) {
 // rows does the dry run of every step, some at a time.
 func (r *run) rows(ctx context.Context) []Row {
 	rows := make([]Row, len(r.Plan.Steps))
-	activity.Each(len(rows), r.Snapshot.Workers, func(i int) {
+	activity.Each(len(rows), r.snapshot.Workers, func(i int) {
 		if !r.isTemplate(i) {
 			rows[i] = r.resource(i).preview(ctx)
 		}

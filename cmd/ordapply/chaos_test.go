@@ -19,11 +19,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/state"
+	"github.com/ordapply/ordapply/state/history"
 	"github.com/ordapply/ordapply/test/recorder"
 	"github.com/ordapply/ordapply/test/testcluster"
 )
@@ -268,7 +267,7 @@ func (tr trial) applyAsKubectl(t *testing.T) {
 		require.NoError(t, yaml.Unmarshal([]byte(text), &obj.Object))
 		obj.SetLabels(map[string]string{applyset.PartOfLabel: promise.SetID()})
 		put(obj)
-		promise = promise.WithMembers([]object.ID{apply.Meta(obj).ID})
+		promise = promise.WithMembers([]object.ID{kube.Meta(obj).ID})
 	}
 	parent := &unstructured.Unstructured{}
 	parent.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "Secret"})
@@ -458,9 +457,9 @@ func (tr trial) converged(t *testing.T, act chaosAct) {
 // rolledBack reports whether the history has a successful rollback.
 func (tr trial) rolledBack(t *testing.T) bool {
 	t.Helper()
-	entries, err := state.History{Cluster: tr.client, Parent: tr.parent()}.List(t.Context())
+	entries, err := history.History{Cluster: tr.client, Parent: tr.parent()}.List(t.Context())
 	require.NoError(t, err)
-	return slices.ContainsFunc(entries, func(e state.Entry) bool { return e.Rollback > 0 && e.Status == state.Deployed })
+	return slices.ContainsFunc(entries, func(e history.Entry) bool { return e.Rollback > 0 && e.Status == history.Deployed })
 }
 
 // breakLock deletes the Lease, as a user would who knows that its holder is

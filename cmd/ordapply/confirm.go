@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/cli/abortable"
 	"github.com/ordapply/ordapply/internal/cli/files"
@@ -73,7 +73,7 @@ func readConfirmation(ctx context.Context, in io.Reader, on io.Writer) error {
 	if ctx.Err() != nil || err != nil {
 		plain.Fprintln(on) // what follows begins a line of its own
 	}
-	if errors.Is(err, apply.ErrInterrupted) {
+	if errors.Is(err, event.ErrInterrupted) {
 		return unstartedError{err}
 	}
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/cli/connect"
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/plain"
@@ -48,20 +48,20 @@ func (f *deleteFlags) deleteSet(cmd *cobra.Command, files *report.Files) error {
 
 // runSetDeletion deletes the set, or prints the order of deletion. It returns the
 // API server's warnings.
-func (f *deleteFlags) runSetDeletion(cmd *cobra.Command, files *report.Files, outputs report.Outputs, reporters **report.Reporters) (apply.Summary, []string, error) {
+func (f *deleteFlags) runSetDeletion(cmd *cobra.Command, files *report.Files, outputs report.Outputs, reporters **report.Reporters) (event.Summary, []string, error) {
 	t, err := connect.To(cmd.Context(), f.cluster, files.Watch)
 	if err != nil {
-		return apply.Summary{}, nil, err
+		return event.Summary{}, nil, err
 	}
 	summary, err := f.runOn(cmd, t, files, outputs, reporters)
 	return summary, t.Warnings.List(), connect.ExplainForbidden(err, t, f.set, "--delete")
 }
 
 // runOn deletes the set on a cluster, or prints the order of deletion.
-func (f *deleteFlags) runOn(cmd *cobra.Command, t *connect.Target, files *report.Files, outputs report.Outputs, reporters **report.Reporters) (apply.Summary, error) {
+func (f *deleteFlags) runOn(cmd *cobra.Command, t *connect.Target, files *report.Files, outputs report.Outputs, reporters **report.Reporters) (event.Summary, error) {
 	gvk, id, err := connect.ParentOf(cmd.Context(), t, f.set)
 	if err != nil {
-		return apply.Summary{}, err
+		return event.Summary{}, err
 	}
 	known := deletion{target: t, files: files}
 	d := state.SetDeletion{
@@ -69,7 +69,7 @@ func (f *deleteFlags) runOn(cmd *cobra.Command, t *connect.Target, files *report
 			Cluster: t.Cluster, Parent: id, Kind: gvk, Namespace: t.RecordsNamespace, NewHome: t.Scope.Namespace, LockTimeout: f.lockTimeout,
 			OnWaiting: connect.WaitingFor(f.set, outputs.Err),
 		},
-		Remover: f.remover(known, func(e apply.Event) { (*reporters).Event(e) }),
+		Remover: f.remover(known, func(e event.Event) { (*reporters).Event(e) }),
 		OnNote:  func(text string) { plain.Fprintf(outputs.Err, "note: %s\n", text) },
 		OnPlanned: func(order *ordering.Deletion) {
 			known.order = order
@@ -80,21 +80,21 @@ func (f *deleteFlags) runOn(cmd *cobra.Command, t *connect.Target, files *report
 		},
 	}
 	if f.Hooks == "run" {
-		applier := f.hookApplier(t, files, func(e apply.Event) { (*reporters).Event(e) })
+		applier := f.hookApplier(t, files, func(e event.Event) { (*reporters).Event(e) })
 		d.Hooks = &applier
 	}
 	order, live, err := d.Order(cmd.Context())
 	if err != nil {
-		return apply.Summary{}, err
+		return event.Summary{}, err
 	}
 	if f.dryRun == "client" {
-		return apply.Summary{}, f.show(outputs.Out, deletion{target: t, order: order, live: live})
+		return event.Summary{}, f.show(outputs.Out, deletion{target: t, order: order, live: live})
 	}
 	if err := t.CheckPermissions(cmd.Context(), func() []kube.Permission { return d.Permissions(cmd.Context(), order, live, kube.KindsOf(t.Cluster)) }, "-f", "MANIFESTS", "--applyset", f.set, "--delete"); err != nil {
-		return apply.Summary{}, err
+		return event.Summary{}, err
 	}
 	if err := f.confirm(cmd, deletion{target: t, order: order, live: live}, outputs.Err); err != nil {
-		return apply.Summary{}, err
+		return event.Summary{}, err
 	}
 	return d.Do(cmd.Context())
 }

@@ -11,7 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/hooks"
+	"github.com/ordapply/ordapply/apply/remove"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/internal/cli/connect"
@@ -81,7 +83,7 @@ func (f *deleteFlags) prepare(cmd *cobra.Command, files *report.Files) (d deleti
 // object does not have the annotation yet.
 func protectedIn(stream *apply.Stream) func(*unstructured.Unstructured) string {
 	return func(live *unstructured.Unstructured) string {
-		manifest := stream.Objects[apply.Meta(live).ID]
+		manifest := stream.Objects[kube.Meta(live).ID]
 		if manifest == nil || applyset.Protection(manifest, applyset.Delete) == "" {
 			return ""
 		}
@@ -90,8 +92,8 @@ func protectedIn(stream *apply.Stream) func(*unstructured.Unstructured) string {
 }
 
 // remover returns a Remover configured by the flags.
-func (f *deleteFlags) remover(d deletion, onEvent func(apply.Event)) apply.Remover {
-	return apply.Remover{
+func (f *deleteFlags) remover(d deletion, onEvent func(event.Event)) remove.Remover {
+	return remove.Remover{
 		Cluster:         d.files.Of(d.target.Cluster),
 		Timeout:         f.timeout,
 		WaveTimeout:     orNone(f.waveTimeout),
@@ -127,7 +129,7 @@ func (f *deleteFlags) report(cmd *cobra.Command, d deletion, o report.Outputs) *
 }
 
 // hookApplier returns the Applier for the hooks of a deletion.
-func (f *deleteFlags) hookApplier(t *connect.Target, files *report.Files, onEvent func(apply.Event)) apply.Applier {
+func (f *deleteFlags) hookApplier(t *connect.Target, files *report.Files, onEvent func(event.Event)) apply.Applier {
 	return apply.Applier{
 		Cluster: files.Of(t.Cluster), Timeout: f.timeout, WaveTimeout: orNone(f.waveTimeout), NoDiagnosis: !f.diagnosis, Events: onEvent,
 	}
@@ -147,7 +149,7 @@ func (d deletion) uninstalls() bool {
 
 // deleteAround deletes the objects of manifests, runs their delete hooks before
 // and after, and then deletes objects that hooks left behind.
-func (f *deleteFlags) deleteAround(ctx context.Context, d deletion, reporters *report.Reporters) (apply.Summary, error) {
+func (f *deleteFlags) deleteAround(ctx context.Context, d deletion, reporters *report.Reporters) (event.Summary, error) {
 	remover := f.remover(d, reporters.Event)
 	all, _ := hook.Read(d.hooks, d.source)
 	if len(all) == 0 || f.dryRun == "server" {
@@ -161,16 +163,16 @@ func (f *deleteFlags) deleteAround(ctx context.Context, d deletion, reporters *r
 	}
 	ran, err := runner.Run(ctx, hook.PreDelete, running)
 	if err != nil {
-		return apply.Summary{Hooks: ran}, err
+		return event.Summary{Hooks: ran}, err
 	}
 	summary, err := remover.Run(ctx, d.order, d.live)
 	if err == nil {
-		var after []apply.Result
+		var after []event.Result
 		after, err = runner.Run(ctx, hook.PostDelete, running)
 		ran = append(ran, after...)
 	}
 	if err == nil {
-		var left []apply.Result
+		var left []event.Result
 		left, err = runner.RemoveLeftovers(ctx, all, nil)
 		ran = append(ran, left...)
 	}

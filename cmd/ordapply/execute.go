@@ -12,6 +12,7 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/run/wait"
 
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/preview"
 	"github.com/ordapply/ordapply/internal/cli/verbose"
 	"github.com/ordapply/ordapply/kube"
@@ -44,14 +45,14 @@ func (f *applyFlags) execute(cmd *cobra.Command, j session) error {
 }
 
 // apply applies the stream, to an apply set if one is given.
-func (f *applyFlags) apply(ctx context.Context, e execution) (apply.Summary, error) {
+func (f *applyFlags) apply(ctx context.Context, e execution) (event.Summary, error) {
 	if e.precondition != nil {
-		e.applier.Begin = func(ctx context.Context, _ []apply.Existing) error { return e.precondition(ctx) }
+		e.applier.Begin = func(ctx context.Context, _ []event.Existing) error { return e.precondition(ctx) }
 	}
 	if f.Set == "" {
 		e.applier.NewNamespace = f.NewNamespace(e.target)
 		if e.planned != nil {
-			e.applier.Begin = func(ctx context.Context, _ []apply.Existing) error {
+			e.applier.Begin = func(ctx context.Context, _ []event.Existing) error {
 				preview, err := e.applier.Preview(ctx, e.plan, e.stream.Objects)
 				if err == nil {
 					err = e.planned.Check(ctx, e.target, preview, nil)
@@ -63,7 +64,7 @@ func (f *applyFlags) apply(ctx context.Context, e execution) (apply.Summary, err
 	}
 	run, err := f.openSet(ctx, e)
 	if err != nil {
-		return apply.Summary{}, err
+		return event.Summary{}, err
 	}
 	if e.planned != nil {
 		run.Check = func(ctx context.Context, preview *preview.Preview, made []object.ID) error {
@@ -97,7 +98,7 @@ func (f *applyFlags) printClientDryRun(cmd *cobra.Command, j session) error {
 }
 
 // applyAround applies a stream without an apply set, with its hooks.
-func (f *applyFlags) applyAround(ctx context.Context, e execution) (apply.Summary, error) {
+func (f *applyFlags) applyAround(ctx context.Context, e execution) (event.Summary, error) {
 	around := f.AroundWithoutSet(e.setJob(), e.applier)
 	e.applier.First, e.applier.Within, e.applier.Then = around.Pre, around.Within, around.Next
 	summary, err := e.applier.Run(ctx, e.plan, e.stream.Objects)

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/cli/input"
+	"github.com/ordapply/ordapply/kube"
 
 	"github.com/ordapply/ordapply/internal/cli/status"
 	"github.com/ordapply/ordapply/internal/plain"
@@ -109,7 +109,7 @@ func judge(assessor *health.Assessor, obj *unstructured.Unstructured) assessment
 		a = assessor.AfterGrace(a)
 	}
 	j := assessmentJSON{
-		ID: apply.Meta(obj).ID.String(), Verdict: a.Verdict.String(), Health: a.Grade().String(), Reason: a.Reason, Rule: a.Rule,
+		ID: kube.Meta(obj).ID.String(), Verdict: a.Verdict.String(), Health: a.Grade().String(), Reason: a.Reason, Rule: a.Rule,
 		word: status.StatusWord(a.Verdict, a.Grade()), NoStatus: a.NoStatus, Assumed: a.Assumed, Held: a.SuspendedBySpec,
 	}
 	for _, backend := range a.Backends {

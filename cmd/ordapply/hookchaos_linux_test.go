@@ -18,7 +18,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/kube"
-	"github.com/ordapply/ordapply/state"
+	"github.com/ordapply/ordapply/state/history"
 	"github.com/ordapply/ordapply/test/recorder"
 )
 
@@ -60,9 +60,9 @@ func (tr trial) value(t *testing.T) string {
 // deployed reports whether a revision of the set ever was.
 func (tr trial) deployed(t *testing.T) bool {
 	t.Helper()
-	entries, err := state.History{Cluster: tr.client, Parent: tr.parent()}.List(t.Context())
+	entries, err := history.History{Cluster: tr.client, Parent: tr.parent()}.List(t.Context())
 	require.NoError(t, err)
-	return slices.ContainsFunc(entries, func(e state.Entry) bool { return e.Status == state.Deployed || e.Status == state.Superseded })
+	return slices.ContainsFunc(entries, func(e history.Entry) bool { return e.Status == history.Deployed || e.Status == history.Superseded })
 }
 
 // A first run with hooks that is killed with any of its requests was no install, unless

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/object"
 )
@@ -77,7 +77,7 @@ func TestErrorsAreEscaped(t *testing.T) {
 	text := "status: bad\nerror: FORGED\r\n\x1b[2JFORGED"
 	var output bytes.Buffer
 	report.PrintErrors(&output, []error{
-		&apply.Error{Op: apply.OpWait, ID: object.ID{Kind: "Thing", Name: "a"}, Wave: "wave 1/1", Err: errors.New(text), Diagnosis: &apply.Diagnosis{Findings: []apply.Finding{{Text: text, Log: []string{text}}}}},
+		&event.Error{Op: event.OpWait, ID: object.ID{Kind: "Thing", Name: "a"}, Wave: "wave 1/1", Err: errors.New(text), Diagnosis: &event.Diagnosis{Findings: []event.Finding{{Text: text, Log: []string{text}}}}},
 		errors.New(text),
 	})
 	requireNothingForged(t, output.String())

@@ -97,7 +97,7 @@ func requireNoHarm(t *testing.T, resources []ordering.Resource, without *orderin
 	placements := order.Place(metas)
 	for i, r := range resources {
 		stamped[i] = r
-		stamped[i].Annotations = fn.Stamp(order.Name, placements[i]).Annotations()
+		stamped[i].Annotations = fn.Stamp(order.Name, placements[i])
 		maps.Copy(stamped[i].Annotations, r.Annotations)
 	}
 	with, err := planner.Build(stamped, options)

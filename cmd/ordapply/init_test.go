@@ -149,7 +149,7 @@ func requireSound(t *testing.T, resources []ordering.Resource, options ordering.
 	require.Empty(t, parsed.UnusedSelectorProblems(placements, metas), "%s", text)
 	stamped := make([]ordering.Resource, len(resources))
 	for i, r := range resources {
-		annotations := fn.Stamp(parsed.Name, placements[i]).Annotations()
+		annotations := fn.Stamp(parsed.Name, placements[i])
 		for key, value := range r.Annotations {
 			annotations[key] = value
 		}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/cli/abortable"
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/limits"
@@ -120,11 +120,11 @@ func TestARequestThatAnInterruptEnded(t *testing.T) {
 	require.Equal(t, canceled, report.WithInterrupt(ctx, canceled), "without an interrupt it stays as it is")
 	interrupt(abortable.Interruption{})
 	require.NoError(t, report.WithInterrupt(ctx, nil))
-	require.EqualError(t, report.WithInterrupt(ctx, canceled), apply.ErrInterrupted.Error())
+	require.EqualError(t, report.WithInterrupt(ctx, canceled), event.ErrInterrupted.Error())
 	require.Equal(t, report.ExitInterrupted, report.ExitCode(report.WithInterrupt(ctx, canceled)))
 	denied := errors.New("denied")
 	require.Equal(t, denied, report.WithInterrupt(ctx, denied))
-	require.EqualError(t, report.WithInterrupt(ctx, errors.Join(denied, canceled)), apply.ErrInterrupted.Error()+"\ndenied")
+	require.EqualError(t, report.WithInterrupt(ctx, errors.Join(denied, canceled)), event.ErrInterrupted.Error()+"\ndenied")
 	undone := &state.UndoneError{Failure: denied, Err: canceled}
 	require.Equal(t, error(undone), report.WithInterrupt(ctx, undone), "the rollback reports its own end")
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/connect"
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/state/history"
 
 	"github.com/ordapply/ordapply/internal/cli/usage"
-	"github.com/ordapply/ordapply/state"
 )
 
 func newRollback() *cobra.Command {
@@ -62,7 +62,7 @@ failed, it resumes that. A revision of another cluster is refused.
 
 // prepareRollback returns the job that applies an earlier revision; 0 means the
 // previous one.
-func (f *applyFlags) prepareRollback(ctx context.Context, files *report.Files, number int) (j session, target state.RollbackTarget, err error) {
+func (f *applyFlags) prepareRollback(ctx context.Context, files *report.Files, number int) (j session, target history.RollbackTarget, err error) {
 	if j, err = f.newSession(ctx, files); err != nil {
 		return j, target, err
 	}
@@ -75,7 +75,7 @@ func (f *applyFlags) prepareRollback(ctx context.Context, files *report.Files, n
 
 // rollbackSession returns the job that applies an earlier revision to the set; 0 means
 // the previous one.
-func (f *applyFlags) rollbackSession(ctx context.Context, j session, number int) (_ session, target state.RollbackTarget, err error) {
+func (f *applyFlags) rollbackSession(ctx context.Context, j session, number int) (_ session, target history.RollbackTarget, err error) {
 	set, err := connect.OpenExisting(ctx, j.target, f.Set)
 	if err != nil {
 		return j, target, err
@@ -105,12 +105,12 @@ func (f *applyFlags) rollbackSession(ctx context.Context, j session, number int)
 }
 
 // rollbackText says from which revision to which a rollback goes.
-func rollbackText(set string, target state.RollbackTarget) string {
+func rollbackText(set string, target history.RollbackTarget) string {
 	return plain.Line(fmt.Sprintf("rolling back %s from revision %s to revision %s", set, revisionText(target.From.Number, target.From), revisionText(target.Number, target.To)))
 }
 
 // revisionText names a revision with its status, its time and its account.
-func revisionText(number int, e state.Entry) string {
+func revisionText(number int, e history.Entry) string {
 	text := fmt.Sprintf("%d (%s, created %s", number, e.Status, e.Created.Format(time.RFC3339))
 	if e.User != "" {
 		text += " by " + e.User
@@ -120,7 +120,7 @@ func revisionText(number int, e state.Entry) string {
 
 // checkPreviousRevision returns an error if another run, which held the lock until now,
 // changed which revision is the previous one.
-func checkPreviousRevision(ctx context.Context, history state.History, number int) error {
+func checkPreviousRevision(ctx context.Context, history history.History, number int) error {
 	now, err := history.RollbackTarget(ctx)
 	if err != nil || now.Number == number {
 		return err

@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/cli/connect"
 )
 
@@ -13,7 +15,7 @@ import (
 type runFlags struct {
 	dryRun         string
 	fieldManager   string
-	forceConflicts apply.Force
+	forceConflicts applyset.Force
 	schedule       string
 	output         string
 	wait           bool
@@ -51,7 +53,7 @@ func (f *applyFlags) registerRun(flags *pflag.FlagSet) {
 }
 
 // applier returns the Applier for a session, as the flags configure it.
-func (f *runFlags) applier(j session, onEvent func(apply.Event)) apply.Applier {
+func (f *runFlags) applier(j session, onEvent func(event.Event)) apply.Applier {
 	return apply.Applier{
 		Cluster:        j.files.Of(j.target.Cluster),
 		Manager:        f.fieldManager,

@@ -14,6 +14,7 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/view/drawing"
+	"github.com/ordapply/ordapply/state/history"
 
 	"github.com/ordapply/ordapply/internal/cli/status"
 	"github.com/ordapply/ordapply/internal/cli/usage"
@@ -79,7 +80,7 @@ func (f *applyFlags) openSet(ctx context.Context, e execution) (state.Run, error
 
 // revisionSession returns the job that applies a revision; flag is the flag with which
 // rbac prints its permissions.
-func (f *applyFlags) revisionSession(ctx context.Context, j session, r *state.Revision, flag string) (session, error) {
+func (f *applyFlags) revisionSession(ctx context.Context, j session, r *history.Revision, flag string) (session, error) {
 	if err := sameCluster(ctx, j.target, r); err != nil {
 		return j, err
 	}
@@ -88,8 +89,8 @@ func (f *applyFlags) revisionSession(ctx context.Context, j session, r *state.Re
 	}
 	j.planned = nil
 	j.stream, j.plan = &apply.Stream{Resources: r.Resources, Objects: r.Objects(), Hooks: r.Hooks}, r.Plan
-	j.metadata = state.RevisionMetadata{Limit: f.Limit, Keep: f.Keep(), Revision: state.Revision{
-		Options: r.Options, OrderFile: r.OrderFile, Rollback: r.Number, Origin: state.Origin{Commit: r.Commit, Message: f.Message},
+	j.metadata = state.RevisionMetadata{Limit: f.Limit, Keep: f.Keep(), Revision: history.Revision{
+		Options: r.Options, OrderFile: r.OrderFile, Rollback: r.Number, Origin: history.Origin{Commit: r.Commit, Message: f.Message},
 	}}
 	var err error
 	if j.ungated, err = input.Gates(j.plan, j.stream, f.wait); err != nil || f.dryRun == "client" {
@@ -101,7 +102,7 @@ func (f *applyFlags) revisionSession(ctx context.Context, j session, r *state.Re
 
 // sameCluster returns an error if a revision was applied to another cluster, as
 // after restoring a backup.
-func sameCluster(ctx context.Context, t *connect.Target, r *state.Revision) error {
+func sameCluster(ctx context.Context, t *connect.Target, r *history.Revision) error {
 	id, err := kube.ClusterID(ctx, t.Cluster)
 	if err != nil || r.Cluster == "" || id == "" || r.Cluster == id {
 		return err

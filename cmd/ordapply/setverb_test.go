@@ -16,7 +16,8 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/state"
+	"github.com/ordapply/ordapply/state/history"
+	"github.com/ordapply/ordapply/state/set"
 	"github.com/ordapply/ordapply/test/recorder"
 	"github.com/ordapply/ordapply/test/testcluster"
 )
@@ -113,19 +114,19 @@ func testOtherCluster(t *testing.T, cluster *testcluster.Cluster) {
 	require.NoError(t, err)
 	client, err := kube.Connect(config)
 	require.NoError(t, err)
-	set, err := state.Open(t.Context(), client, schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, object.ID{Kind: "Secret", Namespace: "set-verbs", Name: "shop"}, false)
+	set, err := set.Open(t.Context(), client, schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, object.ID{Kind: "Secret", Namespace: "set-verbs", Name: "shop"}, false)
 	require.NoError(t, err)
-	history := state.History{Cluster: client, Parent: set.Parent, Vouchers: set.Vouchers()}
-	history.Vouch = func(ctx context.Context, number int, next state.Vouchers) error {
+	revisions := history.History{Cluster: client, Parent: set.Parent, Vouchers: set.Vouchers()}
+	revisions.Vouch = func(ctx context.Context, number int, next history.Vouchers) error {
 		return set.Vouch(ctx, number, next, nil)
 	}
-	last, err := history.Last(t.Context())
+	last, err := revisions.Last(t.Context())
 	require.NoError(t, err)
 	last.Cluster = "another"
-	n, err := history.Begin(t.Context(), *last)
+	n, err := revisions.Begin(t.Context(), *last)
 	require.NoError(t, err)
-	history.Vouchers = set.Vouchers()
-	require.NoError(t, history.End(t.Context(), n, state.Outcome{Status: state.Deployed}))
+	revisions.Vouchers = set.Vouchers()
+	require.NoError(t, revisions.End(t.Context(), n, history.Outcome{Status: history.Deployed}))
 
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	code, output := ordapplyWith(proxy.Kubeconfig, "rollback", "shop", "-n", "set-verbs", "--to-revision", "2")

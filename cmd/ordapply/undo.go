@@ -15,11 +15,12 @@ import (
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state"
+	"github.com/ordapply/ordapply/state/history"
 )
 
 // enableRollback makes a run roll back when it fails.
 func (f *applyFlags) enableRollback(run *state.Run, e execution) {
-	run.Undo = func(ctx context.Context, r *state.Revision) (state.Run, error) { return f.undo(ctx, e, r) }
+	run.Undo = func(ctx context.Context, r *history.Revision) (state.Run, error) { return f.undo(ctx, e, r) }
 	run.OnRemoving = func(plan *ordering.Plan) { e.reporters.RollBack(0, plan) }
 }
 
@@ -31,7 +32,7 @@ func enableStackRollback(run *state.Run, e execution) {
 
 // undo returns the run that rolls back to a revision. It prunes only if the
 // failed run would have pruned.
-func (f *applyFlags) undo(ctx context.Context, e execution, r *state.Revision) (state.Run, error) {
+func (f *applyFlags) undo(ctx context.Context, e execution, r *history.Revision) (state.Run, error) {
 	j, err := f.revisionSession(ctx, e.session, r, "--rollback-on-failure")
 	if err != nil {
 		return state.Run{}, err
@@ -46,7 +47,7 @@ func (f *applyFlags) undo(ctx context.Context, e execution, r *state.Revision) (
 // undoTarget returns the revision that --rollback-on-failure would roll back
 // to; nil if there is none. A revision that cannot be read is an error before
 // anything is written.
-func (f *applyFlags) undoTarget(ctx context.Context, j session) (*state.Revision, error) {
+func (f *applyFlags) undoTarget(ctx context.Context, j session) (*history.Revision, error) {
 	if !f.Rollback && len(j.atomic) == 0 || f.dryRun != "none" {
 		return nil, nil
 	}
@@ -64,7 +65,7 @@ func (f *applyFlags) undoTarget(ctx context.Context, j session) (*state.Revision
 
 // undoPermissions returns the permissions for rolling back the job or its
 // atomic stacks: deleting what it creates, and applying the earlier revision.
-func (f *applyFlags) undoPermissions(ctx context.Context, j session, back *state.Revision) []kube.Permission {
+func (f *applyFlags) undoPermissions(ctx context.Context, j session, back *history.Revision) []kube.Permission {
 	if f.dryRun != "none" || !f.Rollback && len(j.atomic) == 0 {
 		return nil
 	}
@@ -81,7 +82,7 @@ func (f *applyFlags) undoPermissions(ctx context.Context, j session, back *state
 }
 
 // notInRevision returns the objects that are not in a revision.
-func notInRevision(r *state.Revision, objects map[object.ID]*unstructured.Unstructured) map[object.ID]*unstructured.Unstructured {
+func notInRevision(r *history.Revision, objects map[object.ID]*unstructured.Unstructured) map[object.ID]*unstructured.Unstructured {
 	out := maps.Clone(objects)
 	if r != nil {
 		for _, resource := range r.Resources {
@@ -99,7 +100,7 @@ func inStacks(objects map[object.ID]*unstructured.Unstructured, stacks []state.A
 }
 
 // revisionOf returns the part of a revision that is in atomic stacks.
-func revisionOf(r *state.Revision, stacks []state.AtomicStack) *state.Revision {
+func revisionOf(r *history.Revision, stacks []state.AtomicStack) *history.Revision {
 	if r == nil {
 		return nil
 	}

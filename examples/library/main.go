@@ -8,20 +8,22 @@ import (
 	"os"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/manifest"
-	"github.com/ordapply/ordapply/ordering"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
 func main() {
-	manifests := must(manifest.Read("STDIN", os.Stdin))
+	var objects []*unstructured.Unstructured
+	for _, m := range must(manifest.Read("STDIN", os.Stdin)) {
+		objects = append(objects, m.Unstructured)
+	}
 	config := must(clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG")))
 	cluster := must(kube.Connect(config))
-	stream := must(apply.NewStream(apply.Inputs(manifests), apply.Scope{Namespace: "default", Kind: cluster.Kind}))
-	plan := must(stream.Plan(ordering.Options{}))
-	applier := apply.Applier{Cluster: cluster, Manager: "my-tool", Events: func(e apply.Event) { fmt.Println(e.ID, e.State) }}
-	must(applier.Run(context.Background(), plan, stream.Objects))
+	show := func(e event.Event) { fmt.Println(e.ID, e.State) }
+	must(apply.Objects(context.Background(), cluster, objects, apply.Options{Manager: "my-tool", Events: show}))
 }
 
 func must[T any](value T, err error) T {

@@ -34,7 +34,7 @@ func Processor(f fn.Function) sdk.ResourceListProcessor {
 		}
 		list.Items = nil
 		for _, i := range decision.Sorted {
-			decision.Changes[i].Apply(tree.Body(i))
+			edit.Change(decision.Changes[i]).Apply(tree.Body(i))
 			list.Items = append(list.Items, sdk.MoveToKubeObject(yaml.NewRNode(tree.Body(i))))
 		}
 		return true, nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/fn"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -33,7 +34,7 @@ func stampInMemory(t *testing.T, order *sortorder.Order, inputs []apply.Input) s
 	t.Helper()
 	metas := make([]object.Meta, len(inputs))
 	for i, in := range inputs {
-		metas[i] = apply.Meta(in.Object)
+		metas[i] = kube.Meta(in.Object)
 	}
 	decision := fn.Planner{Order: order, Objects: func(i int) map[string]any { return inputs[i].Object.Object }}.Plan(metas)
 	for i, change := range decision.Changes {

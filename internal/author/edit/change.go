@@ -1,14 +1,12 @@
 package edit
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/ordapply/ordapply/internal/text/tree"
-	"github.com/ordapply/ordapply/object"
 )
 
 // Change holds the annotations of a resource to set and to remove.
@@ -37,22 +35,4 @@ func (c Change) Apply(body *yaml.Node) {
 	if len(metadata.Content) == 0 {
 		tree.RemoveField(body, "metadata")
 	}
-}
-
-// IsNoop reports whether the change leaves the resource as it is.
-func (c Change) IsNoop(m object.Meta) bool {
-	return len(c.Remove) == 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(c.Set)), func(key string) bool {
-		have, ok := m.Annotations[key]
-		return !ok || have != c.Set[key]
-	})
-}
-
-// Difference describes the first annotation that the change would alter.
-func (c Change) Difference(m object.Meta) string {
-	for _, key := range slices.Sorted(maps.Keys(c.Set)) {
-		if have, ok := m.Annotations[key]; !ok || have != c.Set[key] {
-			return fmt.Sprintf("is stale: %s is %q and should be %q", key, have, c.Set[key])
-		}
-	}
-	return fmt.Sprintf("is stale: %s is %q and should be absent", c.Remove[0], m.Annotations[c.Remove[0]])
 }

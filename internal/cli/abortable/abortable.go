@@ -9,7 +9,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/activity"
 )
 
@@ -18,11 +18,11 @@ import (
 type Interruption struct{}
 
 // Error returns the message of an interrupted run.
-func (Interruption) Error() string { return apply.ErrInterrupted.Error() }
+func (Interruption) Error() string { return event.ErrInterrupted.Error() }
 
 // Is reports whether target is the interruption of a run, or of a context.
 func (Interruption) Is(target error) bool {
-	return target == apply.ErrInterrupted || target == context.Canceled
+	return target == event.ErrInterrupted || target == context.Canceled
 }
 
 // Start starts do in a goroutine. The returned function waits for its
@@ -66,5 +66,5 @@ func Cause(ctx context.Context) error {
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 		return cause
 	}
-	return apply.ErrInterrupted
+	return event.ErrInterrupted
 }

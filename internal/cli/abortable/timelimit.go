@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/activity"
+	"github.com/ordapply/ordapply/internal/run/loop"
 )
 
 // --timeout limits everything that a command does: it is the deadline of the
@@ -46,7 +46,7 @@ func Limit(cmd *cobra.Command, limit time.Duration) {
 	over := new(DeadlineError)
 	if limit > 0 {
 		over.after = limit
-		limited, cancel := apply.WithTimeout(ctx, limit, over)
+		limited, cancel := loop.WithTimeout(ctx, limit, over)
 		context.AfterFunc(ctx, cancel) // when the command ends
 		ctx = limited
 	}

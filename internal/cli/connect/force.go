@@ -7,18 +7,18 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
 )
 
 // RegisterForce defines --force-conflicts: as in kubectl without a value, and with the
 // names of field managers only theirs.
-func RegisterForce(flags *pflag.FlagSet, force *apply.Force, help string) {
+func RegisterForce(flags *pflag.FlagSet, force *applyset.Force, help string) {
 	flags.Var((*forceValue)(force), "force-conflicts", help)
 	flags.Lookup("force-conflicts").NoOptDefVal = "true"
 }
 
 // forceValue is the value of --force-conflicts: true, false, or field managers.
-type forceValue apply.Force
+type forceValue applyset.Force
 
 // Set parses a value; spaces around names are removed.
 func (f *forceValue) Set(text string) error {

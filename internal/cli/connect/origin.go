@@ -4,12 +4,12 @@ import (
 	"os"
 	"regexp"
 
-	"github.com/ordapply/ordapply/state"
+	"github.com/ordapply/ordapply/state/history"
 )
 
 // origin returns what the history stores about where a stream comes from.
-func (f *SetFlags) origin() state.Origin {
-	return state.Origin{Commit: commit(os.Getenv), Message: f.Message}
+func (f *SetFlags) origin() history.Origin {
+	return history.Origin{Commit: commit(os.Getenv), Message: f.Message}
 }
 
 // commitVariables are the environment variables in which CI systems pass the Git commit

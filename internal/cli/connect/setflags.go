@@ -10,10 +10,14 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/cli/abortable"
+	"github.com/ordapply/ordapply/state/history"
+	"github.com/ordapply/ordapply/state/lease"
 
 	"github.com/ordapply/ordapply/apply/hooks"
 	"github.com/ordapply/ordapply/apply/preview"
+	"github.com/ordapply/ordapply/apply/remove"
 	"github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/internal/plain"
@@ -53,7 +57,7 @@ func AddClusterFlags(flags *pflag.FlagSet, cluster *genericclioptions.ConfigFlag
 
 // RegisterMembership registers the flags that affect a preview.
 func (f *SetFlags) RegisterMembership(flags *pflag.FlagSet) {
-	f.Limit, f.secrets = state.DefaultLimit, string(state.KeepInNamespace)
+	f.Limit, f.secrets = history.DefaultLimit, string(history.KeepInNamespace)
 	flags.StringVar(&f.Set, "applyset", "", "apply set (KEP-3659) that the resources become members of: NAME of its parent Secret, in the namespace of -n, or KIND/NAME")
 	flags.StringVar(&f.Adopt, "adopt", "unowned", `which existing objects may become members: "never": none; "unowned": those in no set; "any": also members of other sets`)
 	flags.BoolVar(&f.TakeOver, "take-over", false, "take over a set that another tool managed, with all fields that the tool owns on its members; with --prune also what a Helm release, kapp app or other inventory of the adopted objects contains beside the stream; implies --adopt=any")
@@ -69,8 +73,8 @@ func (f *SetFlags) RegisterPruneNamespaces(flags *pflag.FlagSet) {
 
 // RegisterHistory defines --history-limit, --history-secrets and --message.
 func (f *SetFlags) RegisterHistory(flags *pflag.FlagSet) {
-	flags.IntVar(&f.Limit, "history-limit", state.DefaultLimit, "number of revisions of an apply set to keep; the last deployed one is always kept")
-	flags.StringVar(&f.secrets, "history-secrets", string(state.KeepInNamespace), `where revisions keep the values of Secrets: "namespace": each in its own namespace; "none": nowhere, so that a rollback leaves Secrets as they are`)
+	flags.IntVar(&f.Limit, "history-limit", history.DefaultLimit, "number of revisions of an apply set to keep; the last deployed one is always kept")
+	flags.StringVar(&f.secrets, "history-secrets", string(history.KeepInNamespace), `where revisions keep the values of Secrets: "namespace": each in its own namespace; "none": nowhere, so that a rollback leaves Secrets as they are`)
 	flags.StringVarP(&f.Message, "message", "m", "", "reason for the run, which the history of an apply set shows; the first 1000 bytes are stored")
 }
 
@@ -91,8 +95,8 @@ func (f *SetFlags) NewNamespace(target *Target) string {
 }
 
 // WaitingFor returns a function that prints that another run holds the lock.
-func WaitingFor(set string, messages io.Writer) func(*state.HeldError) {
-	return func(held *state.HeldError) {
+func WaitingFor(set string, messages io.Writer) func(*lease.HeldError) {
+	return func(held *lease.HeldError) {
 		plain.Fprintf(messages, "waiting for another run on apply set %s: %s\n", set, held.Holder)
 	}
 }
@@ -121,20 +125,20 @@ func (f *SetFlags) Check() error {
 }
 
 // Keep returns which values of Secrets the history keeps.
-func (f *SetFlags) Keep() state.Keep { return state.Keep(f.secrets) }
+func (f *SetFlags) Keep() history.Keep { return history.Keep(f.secrets) }
 
 // CheckHistory refuses invalid values of --history-limit and --history-secrets.
 func (f *SetFlags) CheckHistory() error {
 	if f.Limit < 1 {
 		return usage.Errorf("--history-limit=%d: must be at least 1", f.Limit)
 	}
-	return usage.OneOf("history-secrets", f.secrets, string(state.KeepInNamespace), string(state.KeepNone))
+	return usage.OneOf("history-secrets", f.secrets, string(history.KeepInNamespace), string(history.KeepNone))
 }
 
 // RevisionMetadata returns what the history stores about a run in addition to its plan
 // and stream: how the plan was built. order is the file of --order, or "".
 func (f *SetFlags) RevisionMetadata(ctx context.Context, options ordering.Options, order string) (state.RevisionMetadata, error) {
-	m := state.RevisionMetadata{Revision: state.Revision{Options: options, Origin: f.origin()}, Limit: f.Limit, Keep: f.Keep()}
+	m := state.RevisionMetadata{Revision: history.Revision{Options: options, Origin: f.origin()}, Limit: f.Limit, Keep: f.Keep()}
 	if order == "" {
 		return m, nil
 	}
@@ -161,7 +165,7 @@ func (j Job) metadata() state.RevisionMetadata {
 // Open returns a run of the apply set, which reports to no one yet.
 func (f *SetFlags) Open(ctx context.Context, j Job, applier apply.Applier, messages io.Writer) (state.Run, error) {
 	gvk, id, err := ParentOf(ctx, j.Target, f.Set)
-	applier.Membership.Adopt = apply.Adopt(f.Adopt)
+	applier.Membership.Adopt = applyset.Adopt(f.Adopt)
 	applier.NewNamespace = f.NewNamespace(j.Target)
 	return state.Run{
 		SetRef: state.SetRef{
@@ -170,7 +174,7 @@ func (f *SetFlags) Open(ctx context.Context, j Job, applier apply.Applier, messa
 		},
 		Applier: applier, Plan: j.Plan, Stream: j.Stream,
 		TakeOver: f.TakeOver, Metadata: j.metadata(), Prune: f.Prune,
-		Remover: apply.Remover{
+		Remover: remove.Remover{
 			Cluster: applier.Cluster, Workers: applier.Workers, Timeout: applier.Timeout, WaveTimeout: applier.WaveTimeout,
 			PruneNamespaces: f.pruneSpaces,
 		},

@@ -12,7 +12,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/state"
+	"github.com/ordapply/ordapply/state/history"
 	"github.com/ordapply/ordapply/state/set"
 )
 
@@ -73,8 +73,8 @@ func UseSet(ctx context.Context, t *Target, name string) error {
 
 // Existing is an apply set in the cluster, with its history.
 type Existing struct {
-	*state.Set
-	History state.History
+	*set.Set
+	History history.History
 }
 
 // OpenExisting reads the set with a name, whichever tool manages it.
@@ -83,7 +83,7 @@ func OpenExisting(ctx context.Context, t *Target, name string) (Existing, error)
 	if err != nil {
 		return Existing{}, err
 	}
-	set, err := state.Open(ctx, t.Cluster, gvk, id, true)
+	set, err := set.Open(ctx, t.Cluster, gvk, id, true)
 	if err != nil {
 		return Existing{}, err
 	}
@@ -103,6 +103,6 @@ func OpenExisting(ctx context.Context, t *Target, name string) (Existing, error)
 	return Existing{set, historyOf(t, set)}, nil
 }
 
-func historyOf(t *Target, set *state.Set) state.History {
-	return state.History{Cluster: t.Cluster, Parent: set.Parent, Namespace: t.RecordsNamespace, Vouchers: set.Vouchers()}
+func historyOf(t *Target, set *set.Set) history.History {
+	return history.History{Cluster: t.Cluster, Parent: set.Parent, Namespace: t.RecordsNamespace, Vouchers: set.Vouchers()}
 }

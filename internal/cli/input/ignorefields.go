@@ -8,8 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/apply"
 	internalfields "github.com/ordapply/ordapply/internal/fields"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/sortorder"
 )
@@ -47,7 +47,7 @@ func prefixed(prefix string, err error) error {
 // IgnoreFields returns the value of the annotation ordapply.dev/ignore-fields of an
 // object: its own, and the fields that the file adds for it; "" for none.
 func (f *OrderFile) IgnoreFields(obj *unstructured.Unstructured) string {
-	meta := apply.Meta(obj)
+	meta := kube.Meta(obj)
 	var fields []string
 	if own := meta.Annotations[internalfields.Annotation]; own != "" {
 		fields = append(fields, own)

@@ -8,9 +8,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/cli/abortable"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/sortorder"
 )
 
@@ -89,7 +89,7 @@ func ReadSortOrder(ctx context.Context, name string) (*sortorder.Order, error) {
 
 // RulesOf returns the rules for an object, by its application.
 func (f *OrderFile) RulesOf(obj *unstructured.Unstructured) *health.Rules {
-	meta := apply.Meta(obj)
+	meta := kube.Meta(obj)
 	application, external := f.externalOf[meta.ID]
 	if !external && f.ApplicationOf != nil {
 		application = f.ApplicationOf(meta)

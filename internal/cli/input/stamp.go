@@ -9,6 +9,7 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/fn"
 	internalfields "github.com/ordapply/ordapply/internal/fields"
+	"github.com/ordapply/ordapply/kube"
 
 	"github.com/ordapply/ordapply/internal/plan/stamp"
 	"github.com/ordapply/ordapply/object"
@@ -32,7 +33,7 @@ func (f *InputFlags) stamp(ctx context.Context, inputs []apply.Input, stderr io.
 	}
 	metas := make([]object.Meta, len(inputs))
 	for i, in := range inputs {
-		metas[i] = apply.Meta(in.Object)
+		metas[i] = kube.Meta(in.Object)
 	}
 	objects := func(i int) map[string]any { return inputs[i].Object.Object }
 	decision := fn.Planner{Order: read.Order, Objects: objects}.Plan(metas)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/text/tree"
+	"github.com/ordapply/ordapply/kube"
 
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -19,7 +20,7 @@ import (
 func Texts(stream *apply.Stream, inputs []apply.Input) (map[object.ID][]byte, error) {
 	named := map[inputKey][]apply.Input{}
 	for _, in := range inputs {
-		id := apply.Meta(in.Object).ID
+		id := kube.Meta(in.Object).ID
 		id.Name = cmp.Or(id.Name, in.Object.GetGenerateName()) // as a hook is planned
 		key := keyOf(id, in.Source)
 		named[key] = append(named[key], in)

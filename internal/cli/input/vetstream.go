@@ -45,5 +45,9 @@ func (o *Offline) Vet(cmd *cobra.Command) ([]lint.Finding, error) {
 			remarks = append(remarks, lint.Finding{Text: strings.TrimPrefix(f.String(), "warning: ")})
 		}
 	}
-	return slices.Concat(problems, stream.Vet(options), remarks), nil
+	found := lint.Check(stream.Resources, stream.PlanOptions(options))
+	for _, note := range stream.Notes() {
+		found = append(found, lint.Finding{Text: note})
+	}
+	return slices.Concat(problems, found, remarks), nil
 }

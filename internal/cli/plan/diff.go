@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/apply/preview"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/kube"
 )
 
 // NewDiff returns the command diff.
@@ -132,7 +132,7 @@ func inYAML(obj *unstructured.Unstructured) (string, error) {
 	}
 	text, err := yaml.Marshal(obj.Object)
 	if err != nil {
-		return "", fmt.Errorf("print %s: %w", apply.Meta(obj).ID, err)
+		return "", fmt.Errorf("print %s: %w", kube.Meta(obj).ID, err)
 	}
 	return string(text), nil
 }

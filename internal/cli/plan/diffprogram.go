@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/cli/files"
 )
 
@@ -78,7 +78,7 @@ func compareFolders(cmd *cobra.Command, folders []string) (different bool, err e
 	var exit *exec.ExitError
 	switch {
 	case cmd.Context().Err() != nil:
-		return false, apply.ErrInterrupted
+		return false, event.ErrInterrupted
 	case err == nil:
 		return false, nil
 	case errors.As(err, &exit) && exit.ExitCode() == 1:

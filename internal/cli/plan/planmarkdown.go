@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/preview"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
@@ -107,7 +107,7 @@ func entryOf(row preview.Row, wave string) (entry, error) {
 
 // cause returns the error of a row without the name of its resource.
 func cause(err error) error {
-	if failure := new(apply.Error); errors.As(err, &failure) {
+	if failure := new(event.Error); errors.As(err, &failure) {
 		return failure.Err
 	}
 	return err

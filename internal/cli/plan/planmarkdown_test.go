@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/preview"
 	"github.com/ordapply/ordapply/internal/cli/connect"
 	"github.com/ordapply/ordapply/object"
@@ -43,7 +43,7 @@ func TestMarkdown(t *testing.T) {
 		preview.Row{ID: id, Action: preview.ActionUpdate, Why: ordering.Reason{Rule: "layer", Detail: "<b>shop</b>"}, Live: configMap("settings", "blue"), Merged: configMap("settings", forged)},
 		preview.Row{ID: id, Action: preview.ActionUnchanged},
 		preview.Row{ID: id, Action: preview.ActionCreate, Detail: "</p><img src=x>", Merged: configMap("settings", "new")},
-		preview.Row{ID: id, Action: preview.ActionError, Err: &apply.Error{ID: id, Err: errors.New("refused\n```\n# forged")}},
+		preview.Row{ID: id, Action: preview.ActionError, Err: &event.Error{ID: id, Err: errors.New("refused\n```\n# forged")}},
 	)
 	var out strings.Builder
 	require.NoError(t, p.writeMarkdown(&out, commentSize))

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/preview"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/view/diff"
@@ -87,7 +87,7 @@ func details(row preview.Row) []string {
 	if row.Detail != "" {
 		lines = append(lines, row.Detail)
 	}
-	var failure *apply.Error
+	var failure *event.Error
 	if errors.As(row.Err, &failure) {
 		lines = append(lines, marked(failure.Err)...)
 	}

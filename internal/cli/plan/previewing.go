@@ -8,6 +8,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/cli/connect"
 	"github.com/ordapply/ordapply/internal/cli/input"
@@ -26,7 +27,7 @@ type previewFlags struct {
 	connect.SetFlags
 	cluster        *genericclioptions.ConfigFlags
 	fieldManager   string
-	forceConflicts apply.Force
+	forceConflicts applyset.Force
 }
 
 func (f *previewFlags) register(cmd *cobra.Command) {

@@ -14,6 +14,8 @@ import (
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state"
+	"github.com/ordapply/ordapply/state/history"
+	"github.com/ordapply/ordapply/state/set"
 )
 
 // rbacSetFlags select what the account may do with an apply set.
@@ -108,32 +110,32 @@ func (f *rbacSetFlags) recordPermissions(ctx context.Context, w rbacRequest, par
 
 // revisions returns the revisions to which a rollback may go: all, or with
 // --rollback-on-failure alone the deployed one.
-func (f *rbacSetFlags) revisions(ctx context.Context, w rbacRequest, parent object.ID, kind kube.Kind, home string) ([]*state.Revision, []string, error) {
+func (f *rbacSetFlags) revisions(ctx context.Context, w rbacRequest, parent object.ID, kind kube.Kind, home string) ([]*history.Revision, []string, error) {
 	switch {
 	case !f.onFailure && !f.rollback:
 		return nil, nil, nil
 	case w.target == nil:
 		return nil, []string{"A rollback applies a revision of the apply set: without a cluster, no Role allows kinds that only a revision contains."}, nil
 	}
-	set, err := state.Open(ctx, w.target.Cluster, kind.Resource.GroupVersion().WithKind(parent.Kind), parent, true)
+	set, err := set.Open(ctx, w.target.Cluster, kind.Resource.GroupVersion().WithKind(parent.Kind), parent, true)
 	if err != nil {
 		return nil, nil, err
 	}
-	history := state.History{Cluster: w.target.Cluster, Parent: applyset.Parent{ID: parent}, Namespace: home, Vouchers: set.Vouchers()}
+	revisions := history.History{Cluster: w.target.Cluster, Parent: applyset.Parent{ID: parent}, Namespace: home, Vouchers: set.Vouchers()}
 	if !f.rollback {
-		r, err := history.Last(ctx, state.Deployed)
+		r, err := revisions.Last(ctx, history.Deployed)
 		if r == nil || err != nil {
 			return nil, nil, err
 		}
-		return []*state.Revision{r}, nil, nil
+		return []*history.Revision{r}, nil, nil
 	}
-	entries, err := history.List(ctx)
+	entries, err := revisions.List(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	var out []*state.Revision
+	var out []*history.Revision
 	for _, e := range entries {
-		r, err := history.Read(ctx, e.Number)
+		r, err := revisions.Read(ctx, e.Number)
 		if err != nil {
 			return nil, nil, fmt.Errorf("--rollback: %w", err)
 		}

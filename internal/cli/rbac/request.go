@@ -11,12 +11,12 @@ import (
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/cli/connect"
 	"github.com/ordapply/ordapply/internal/cli/input"
+	"github.com/ordapply/ordapply/state/set"
 
 	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
-	"github.com/ordapply/ordapply/state"
 )
 
 // rbacRequest is the stream and plan for which Roles are printed.
@@ -63,7 +63,7 @@ func (w rbacRequest) servedSetKinds(ctx context.Context, parent object.ID, kind 
 	if w.target == nil {
 		return applyset.Parent{ID: parent}
 	}
-	set, err := state.Open(ctx, w.target.Cluster, kind.Resource.GroupVersion().WithKind(parent.Kind), parent, true)
+	set, err := set.Open(ctx, w.target.Cluster, kind.Resource.GroupVersion().WithKind(parent.Kind), parent, true)
 	if err != nil {
 		return applyset.Parent{ID: parent}
 	}

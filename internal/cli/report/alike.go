@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/track"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -44,7 +44,7 @@ type group struct {
 type news struct {
 	waveKind
 	event     track.Kind
-	state     apply.State
+	state     event.State
 	unchanged bool
 	detail    string
 }
@@ -62,7 +62,7 @@ func newSharing(plan *ordering.Plan) sharing {
 // with others and comes later. What may need action always has a line of its own.
 func (s *sharing) hold(t track.Transition, words string) bool {
 	what := news{waveKind{t.Wave, t.ID.GroupKind()}, t.Kind, t.State, t.Unchanged, t.Detail}
-	if words == "" || s.kinds[what.waveKind] <= manyAlike || slices.Contains([]apply.State{apply.Failed, apply.TimedOut, apply.Kept}, t.State) {
+	if words == "" || s.kinds[what.waveKind] <= manyAlike || slices.Contains([]event.State{event.Failed, event.TimedOut, event.Kept}, t.State) {
 		return false
 	}
 	at := slices.IndexFunc(s.groups, func(g *group) bool { return g.news == what })

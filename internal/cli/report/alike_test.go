@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/cli/connect"
 	"github.com/ordapply/ordapply/internal/cli/files"
 	"github.com/ordapply/ordapply/internal/view/events"
@@ -35,22 +35,22 @@ func printed(t *testing.T, n, failing int, everyLine bool) []string {
 	start := time.Unix(0, 0)
 	run := NewReporters(plan).add(p)
 	run.Begin()
-	send := func(after time.Duration, id object.ID, state apply.State, detail string) {
-		run.Event(apply.Event{Time: start.Add(after), ID: id, State: state, Detail: detail})
+	send := func(after time.Duration, id object.ID, state event.State, detail string) {
+		run.Event(event.Event{Time: start.Add(after), ID: id, State: state, Detail: detail})
 	}
-	send(0, object.ID{}, apply.Applying, "opens")
+	send(0, object.ID{}, event.Applying, "opens")
 	for i, id := range ids {
-		send(0, id, apply.Applying, "")
+		send(0, id, event.Applying, "")
 		if i == failing {
-			send(time.Millisecond, id, apply.Failed, "refused")
+			send(time.Millisecond, id, event.Failed, "refused")
 			continue
 		}
-		send(time.Millisecond, id, apply.Waiting, "")
-		send(2*time.Millisecond, id, apply.Waiting, "not established")
+		send(time.Millisecond, id, event.Waiting, "")
+		send(2*time.Millisecond, id, event.Waiting, "not established")
 	}
 	for i, id := range ids {
 		if i != failing {
-			send(time.Duration(i+1)*100*time.Millisecond, id, apply.Ready, "")
+			send(time.Duration(i+1)*100*time.Millisecond, id, event.Ready, "")
 		}
 	}
 	run.End(events.Outcome{})

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
@@ -27,7 +27,7 @@ func groupByCause(faults []error) []cause {
 	var all []cause
 	place := map[string]int{}
 	for _, fault := range faults {
-		failure, ok := fault.(*apply.Error) //nolint:errorlint // another error around it says more
+		failure, ok := fault.(*event.Error) //nolint:errorlint // another error around it says more
 		if !ok {
 			all = append(all, cause{text: fault.Error(), hints: hints(fault), first: fault})
 			continue
@@ -49,7 +49,7 @@ func groupByCause(faults []error) []cause {
 
 // hints returns the diagnosis of a failure.
 func hints(fault error) []string {
-	var failure *apply.Error
+	var failure *event.Error
 	if errors.As(fault, &failure) && failure.Diagnosis != nil {
 		return failure.Diagnosis.Lines()
 	}
@@ -58,7 +58,7 @@ func hints(fault error) []string {
 
 // withoutName returns the error of a resource, with its name replaced where the
 // API server quotes it.
-func withoutName(failure *apply.Error) string {
+func withoutName(failure *event.Error) string {
 	return strings.ReplaceAll(failure.Err.Error(), fmt.Sprintf("%q", failure.ID.Name), `"…"`)
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/internal/view/events"
 	"github.com/ordapply/ordapply/object"
@@ -20,7 +20,7 @@ import (
 // with another cause, or in another wave, separately.
 func TestErrorsAreGroupedByCause(t *testing.T) {
 	failed := func(wave, name, why string) error {
-		return &apply.Error{Wave: wave, Op: apply.OpApply, ID: object.ID{Kind: "ConfigMap", Namespace: "shop", Name: name}, Err: errors.New(why)}
+		return &event.Error{Wave: wave, Op: event.OpApply, ID: object.ID{Kind: "ConfigMap", Namespace: "shop", Name: name}, Err: errors.New(why)}
 	}
 	quota := func(name string) string { return fmt.Sprintf("configmaps %q is forbidden: exceeded quota", name) }
 	faults := []error{
@@ -45,7 +45,7 @@ error: wave 2/2: apply ConfigMap shop/d: configmaps "d" is forbidden: exceeded q
 func TestAFewOfManyResourcesAreNamed(t *testing.T) {
 	var faults []error
 	for i := range maxNamed + 2 {
-		faults = append(faults, &apply.Error{Wave: "wave 1/1", Op: apply.OpApply, ID: object.ID{Kind: "ConfigMap", Name: fmt.Sprint(i)}, Err: errors.New("no")})
+		faults = append(faults, &event.Error{Wave: "wave 1/1", Op: event.OpApply, ID: object.ID{Kind: "ConfigMap", Name: fmt.Sprint(i)}, Err: errors.New("no")})
 	}
 	var output bytes.Buffer
 	PrintErrors(&output, faults)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/cli/abortable"
 	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/internal/view/events"
@@ -31,7 +31,7 @@ func ExitCode(err error) int {
 	switch {
 	case err == nil:
 		return ExitDone
-	case errors.Is(err, apply.ErrInterrupted) && !errors.As(err, &undone):
+	case errors.Is(err, event.ErrInterrupted) && !errors.As(err, &undone):
 		return ExitInterrupted
 	case errors.As(err, &misuse):
 		return ExitUsage
@@ -56,7 +56,7 @@ func AsTimeout(err error) error { return &TimeoutError{err} }
 
 // OrTimeout wraps the error of a run in a timeoutError if nothing failed but
 // something did not become ready in time.
-func WithTimeout(s apply.Summary, err error) error {
+func WithTimeout(s event.Summary, err error) error {
 	if err != nil && s.TimedOutOnly() {
 		return &TimeoutError{err}
 	}
@@ -92,8 +92,8 @@ func orTimedOut(ctx context.Context, err error) error {
 
 // isCutShort reports whether the end of a context caused the error.
 func isCutShort(fault error) bool {
-	var run *apply.RunTimeoutError
-	var one *apply.Error
+	var run *event.RunTimeoutError
+	var one *event.Error
 	return !errors.As(fault, &run) && !errors.As(fault, &one) &&
 		(errors.Is(fault, context.DeadlineExceeded) || errors.Is(fault, context.Canceled))
 }
@@ -102,7 +102,7 @@ func isCutShort(fault error) bool {
 // caused them.
 func WithInterrupt(ctx context.Context, err error) error {
 	var undone *state.UndoneError
-	if err = orTimedOut(ctx, err); ctx.Err() == nil || !errors.Is(err, context.Canceled) || errors.Is(err, apply.ErrInterrupted) || errors.As(err, &undone) {
+	if err = orTimedOut(ctx, err); ctx.Err() == nil || !errors.Is(err, context.Canceled) || errors.Is(err, event.ErrInterrupted) || errors.As(err, &undone) {
 		return err
 	}
 	kept := []error{abortable.Cause(ctx)}
@@ -115,7 +115,7 @@ func WithInterrupt(ctx context.Context, err error) error {
 }
 
 // Outcome summarizes a run, or the error that prevented it.
-func Outcome(s apply.Summary, warnings []string, err error) events.Outcome {
+func Outcome(s event.Summary, warnings []string, err error) events.Outcome {
 	o := events.Outcome{Summary: s, Warnings: warnings, Err: err, ExitCode: ExitCode(err)}
 	o.State = runState(o.ExitCode)
 	var undone *state.UndoneError

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/view/events"
 
 	"github.com/ordapply/ordapply/internal/view/telemetry"
@@ -104,7 +104,7 @@ func (f *Files) followers(start events.RunStart) (all []follower) {
 
 // Ended writes the files and sends the trace. It returns the outcome of the run, and err joined with the
 // errors of writing.
-func (f *Files) Ended(summary apply.Summary, warnings []string, err error) (events.Outcome, error) {
+func (f *Files) Ended(summary event.Summary, warnings []string, err error) (events.Outcome, error) {
 	err = f.measuring.ended(err)
 	err = f.page.ended(Outcome(summary, warnings, err), err)
 	outcome := Outcome(summary, warnings, err)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/track"
 	"github.com/ordapply/ordapply/internal/cli/connect"
 	"github.com/ordapply/ordapply/internal/live/diagnose"
@@ -131,7 +131,7 @@ func (p *printer) shared(g *group) {
 // folds reports whether the end of a resource needs no line of its own: it was unchanged,
 // and there is nothing to say about it.
 func (p *printer) folds(t track.Transition) bool {
-	return t.Kind == track.Ended && t.Unchanged && (t.State == apply.Ready || p.dryRun && t.State == apply.Applied) && t.Detail == "" && !p.everyLine
+	return t.Kind == track.Ended && t.Unchanged && (t.State == event.Ready || p.dryRun && t.State == event.Applied) && t.Detail == "" && !p.everyLine
 }
 
 // unfold prints what was held back: how many resources did the same as another, and how
@@ -157,11 +157,11 @@ func (p *printer) line(name, words string) {
 // hookText returns the text for an event of a hook. Hooks have no wave and no result line.
 func (p *printer) hookText(t track.Transition) string {
 	switch t.State {
-	case apply.Deleting:
+	case event.Deleting:
 		return t.Detail
-	case apply.Applied:
+	case event.Applied:
 		return "applied"
-	case apply.Ready:
+	case event.Ready:
 		return "done (" + took(t) + ")"
 	}
 	return p.text(t)
@@ -171,7 +171,7 @@ func (p *printer) hookText(t track.Transition) string {
 func took(t track.Transition) string { return t.Took().Round(10 * time.Millisecond).String() }
 
 // log prints what a container of a hook wrote.
-func (p *printer) log(e apply.Event) {
+func (p *printer) log(e event.Event) {
 	log := e.Hook.Log
 	if log.Err != nil {
 		p.notes([]string{hookName(e) + ": " + log.Err.Error()})
@@ -219,9 +219,9 @@ func (p *printer) waveText(t track.Transition) string {
 }
 
 // words are the words for states that differ from their names. A dry run writes nothing.
-func (p *printer) words() map[apply.State]string {
+func (p *printer) words() map[event.State]string {
 	if p.dryRun {
-		return map[apply.State]string{apply.Applied: "would be applied", apply.Deleted: "would be deleted"}
+		return map[event.State]string{event.Applied: "would be applied", event.Deleted: "would be deleted"}
 	}
 	return nil
 }
@@ -229,14 +229,14 @@ func (p *printer) words() map[apply.State]string {
 // text returns the text for an event of a resource, or "" if it has none.
 func (p *printer) text(t track.Transition) string {
 	switch t.State {
-	case apply.Pending, apply.NotStarted:
+	case event.Pending, event.NotStarted:
 		return ""
-	case apply.Applying, apply.Waiting:
+	case event.Applying, event.Waiting:
 		if t.Kind != track.Progressed {
 			return ""
 		}
 		return "waiting: " + t.Detail
-	case apply.Ready:
+	case event.Ready:
 		how := "unchanged"
 		if !t.Unchanged {
 			how = took(t)
@@ -245,12 +245,12 @@ func (p *printer) text(t track.Transition) string {
 			how += "; " + t.Detail
 		}
 		return "ready (" + how + ")"
-	case apply.Applied:
+	case event.Applied:
 		if p.dryRun {
 			return cmp.Or(t.Detail, "valid") + " (server dry run)"
 		}
 		return cmp.Or(t.Detail, "applied, not waited for")
-	case apply.Deleted:
+	case event.Deleted:
 		if p.dryRun {
 			return p.words()[t.State] + " (server dry run)"
 		}
@@ -258,7 +258,7 @@ func (p *printer) text(t track.Transition) string {
 	if t.Detail == "" {
 		return string(t.State)
 	}
-	if t.State == apply.Failed || t.State == apply.TimedOut {
+	if t.State == event.Failed || t.State == event.TimedOut {
 		return fmt.Sprintf("%s: %s", t.State, firstClause(t.Detail)) // End prints the whole
 	}
 	return fmt.Sprintf("%s: %s", t.State, t.Detail)
@@ -283,7 +283,7 @@ func (p *printer) result(t track.Transition) {
 	switch {
 	case t.Hook != nil:
 		return
-	case t.Kind == track.Ended && t.State == apply.Deleted:
+	case t.Kind == track.Ended && t.State == event.Deleted:
 		how = "pruned"
 	case t.Kind != track.Applied:
 		return
@@ -343,9 +343,9 @@ func describeRollback(revision int) string {
 }
 
 // summarize returns the number of resources by final state, and the duration.
-func (p *printer) summarize(s apply.Summary) string {
+func (p *printer) summarize(s event.Summary) string {
 	byState := s.Counts()
-	byState[apply.Deleted] -= s.Absent()
+	byState[event.Deleted] -= s.Absent()
 	counts := byState.Text(p.words())
 	switch {
 	case counts == "" && s.Absent() > 0:
@@ -371,4 +371,4 @@ func (p *printer) summarize(s apply.Summary) string {
 
 // hookName returns the display name of a hook: "pre-install hook Job
 // shop/migrate".
-func hookName(e apply.Event) string { return e.Hook.Event + " hook " + e.ID.String() }
+func hookName(e event.Event) string { return e.Hook.Event + " hook " + e.ID.String() }

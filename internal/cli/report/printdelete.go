@@ -1,7 +1,7 @@
 package report
 
 import (
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/track"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
@@ -32,9 +32,9 @@ func (p *deletionPrinter) Event(t track.Transition) {
 // text returns the text for an event, or "" if it has none.
 func (p *deletionPrinter) text(t track.Transition) string {
 	switch {
-	case t.State == apply.Deleting, t.State == apply.Deleted && t.Unchanged:
+	case t.State == event.Deleting, t.State == event.Deleted && t.Unchanged:
 		return t.Detail
-	case t.State == apply.Deleted && !p.dryRun && t.Detail == "":
+	case t.State == event.Deleted && !p.dryRun && t.Detail == "":
 		return "deleted (" + took(t) + ")"
 	}
 	return p.printer.text(t)
@@ -47,12 +47,12 @@ func (p *deletionPrinter) result(t track.Transition) {
 		return
 	}
 	switch {
-	case t.State == apply.Deleted && !t.Unchanged:
+	case t.State == event.Deleted && !t.Unchanged:
 		p.printResult(t.ID, "deleted")
 	case p.results != kubectlLines: // only what was deleted
-	case t.State == apply.Deleted:
+	case t.State == event.Deleted:
 		plain.Fprintln(p.out, ResourceName(t.ID)+" not found")
-	case t.State == apply.Kept:
+	case t.State == event.Kept:
 		plain.Fprintln(p.out, ResourceName(t.ID)+" kept")
 	}
 }

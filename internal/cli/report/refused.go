@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/cli/flags"
 	"github.com/ordapply/ordapply/internal/view/events"
 )
@@ -54,7 +54,7 @@ func InvalidRun(cmd *cobra.Command, args []string, err error) error {
 // Unstarted reports the end of a run without a plan: an error, or nil if there
 // was nothing to do. It returns the error joined with those of writing files.
 func Unstarted(w io.Writer, output string, files *Files, err error) error {
-	ended, err := files.Ended(apply.Summary{}, nil, err)
+	ended, err := files.Ended(event.Summary{}, nil, err)
 	if output == "json" {
 		events.NewLog(w, events.RunStart{}).End(ended)
 	}

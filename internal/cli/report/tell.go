@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/track"
 	"github.com/ordapply/ordapply/internal/cli/abortable"
 	"github.com/ordapply/ordapply/internal/cli/connect"
@@ -50,7 +51,7 @@ func (t *Reporters) Begin() {
 }
 
 // Event reports an event. It never blocks.
-func (t *Reporters) Event(e apply.Event) {
+func (t *Reporters) Event(e event.Event) {
 	change := t.run.Take(e)
 	for _, one := range t.followers {
 		one.Event(change)

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -130,7 +130,7 @@ func (s *stage) begin(t *testing.T) {
 	go func() { ended <- s.follow(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		require.ErrorIs(t, <-ended, apply.ErrInterrupted)
+		require.ErrorIs(t, <-ended, event.ErrInterrupted)
 	})
 	s.settle(time.Minute)
 }

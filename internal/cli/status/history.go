@@ -5,7 +5,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/cli/connect"
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/state"
+	"github.com/ordapply/ordapply/state/history"
 )
 
 // NewHistory returns the command history.
@@ -72,7 +72,7 @@ func listRevisions(cmd *cobra.Command, set connect.Existing, output string) erro
 		plain.Fprintf(cmd.ErrOrStderr(), "note: %s\n", note)
 	}
 	if output == "json" {
-		return WriteJSON(cmd.OutOrStdout(), append([]state.Entry{}, entries...))
+		return WriteJSON(cmd.OutOrStdout(), append([]history.Entry{}, entries...))
 	}
 	if len(entries) == 0 {
 		plain.Fprintf(cmd.ErrOrStderr(), "apply set %s has no revisions\n", set.Parent.ID.Name)

@@ -13,7 +13,7 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/view/diff"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/state"
+	"github.com/ordapply/ordapply/state/history"
 )
 
 // newRevisionDiff returns the command history diff.
@@ -71,7 +71,7 @@ type changedField struct {
 const maxFieldLines = 12
 
 // compareRevisions returns what differs, sorted by ID.
-func compareRevisions(from, to *state.Revision) revisionDiff {
+func compareRevisions(from, to *history.Revision) revisionDiff {
 	out := revisionDiff{From: from.Number, To: to.Number, Resources: []changedObject{}}
 	before, after := objectsOf(from), objectsOf(to)
 	ids := maps.Clone(before)
@@ -99,7 +99,7 @@ func compareRevisions(from, to *state.Revision) revisionDiff {
 }
 
 // objectsOf returns the fields of a revision's resources and hooks.
-func objectsOf(r *state.Revision) map[object.ID]map[string]any {
+func objectsOf(r *history.Revision) map[object.ID]map[string]any {
 	out := map[object.ID]map[string]any{}
 	for _, resource := range manifests(r) {
 		out[resource.ID] = resource.Object

@@ -8,11 +8,11 @@ import (
 
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/state"
+	"github.com/ordapply/ordapply/state/history"
 )
 
 // revisionTitle describes a revision in one line.
-func revisionTitle(r *state.Revision) string {
+func revisionTitle(r *history.Revision) string {
 	text := fmt.Sprintf("revision %d, %s, created %s", r.Number, r.Status, r.Created.Format(time.RFC3339))
 	if r.User != "" {
 		text += " by " + plain.OneLine(r.User)
@@ -27,7 +27,7 @@ func revisionTitle(r *state.Revision) string {
 }
 
 // recordLines describe what the run of a revision did; none for revisions of older versions.
-func recordLines(r state.Record) []string {
+func recordLines(r history.Record) []string {
 	if r.Operation == "" {
 		return nil
 	}
@@ -56,7 +56,7 @@ func recordLines(r state.Record) []string {
 
 // printRevision prints the waves of a revision with names and reasons, but no
 // contents of resources.
-func printRevision(w io.Writer, r *state.Revision) error {
+func printRevision(w io.Writer, r *history.Revision) error {
 	if _, err := plain.Fprintln(w, revisionTitle(r)); err != nil {
 		return err
 	}
@@ -70,14 +70,14 @@ func printRevision(w io.Writer, r *state.Revision) error {
 
 // revisionJSON is the JSON form of a revision.
 type revisionJSON struct {
-	Revision int          `json:"revision"`
-	Created  time.Time    `json:"created"`
-	Status   state.Status `json:"status"`
-	Rollback int          `json:"rollback,omitempty"`
-	state.Origin
-	Cluster string       `json:"cluster,omitempty"`
-	Record  state.Record `json:"record,omitzero"`
-	Waves   []waveJSON   `json:"waves"`
+	Revision int            `json:"revision"`
+	Created  time.Time      `json:"created"`
+	Status   history.Status `json:"status"`
+	Rollback int            `json:"rollback,omitempty"`
+	history.Origin
+	Cluster string         `json:"cluster,omitempty"`
+	Record  history.Record `json:"record,omitzero"`
+	Waves   []waveJSON     `json:"waves"`
 }
 
 type waveJSON struct {
@@ -91,7 +91,7 @@ type resourceJSON struct {
 	Layer string `json:"layer,omitempty"`
 }
 
-func revisionInJSON(r *state.Revision) revisionJSON {
+func revisionInJSON(r *history.Revision) revisionJSON {
 	out := revisionJSON{Revision: r.Number, Created: r.Created, Status: r.Status, Rollback: r.Rollback, Origin: r.Origin, Cluster: r.Cluster, Record: r.Record, Waves: []waveJSON{}}
 	for _, wave := range r.Plan.Waves {
 		out.Waves = append(out.Waves, waveJSON{Name: wave.Name})

@@ -14,12 +14,12 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/connect"
 	"github.com/ordapply/ordapply/internal/kube/redact"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/state/history"
 
 	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/internal/text/tree"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
-	"github.com/ordapply/ordapply/state"
 )
 
 // newShow returns the command history show.
@@ -51,7 +51,7 @@ its hooks. Values of Secrets are masked: to apply a revision, use ordapply rollb
 
 // readRevisions reads the revisions that the arguments after the name of a set number,
 // with the values of Secrets masked. The same value has the same mask in all of them.
-func readRevisions(cmd *cobra.Command, v *connect.Command, args []string) ([]*state.Revision, error) {
+func readRevisions(cmd *cobra.Command, v *connect.Command, args []string) ([]*history.Revision, error) {
 	numbers := make([]int, len(args)-1)
 	for i, text := range args[1:] {
 		n, err := strconv.Atoi(text)
@@ -81,12 +81,12 @@ func readRevisions(cmd *cobra.Command, v *connect.Command, args []string) ([]*st
 }
 
 // readNumbered reads revisions of a set.
-func readNumbered(ctx context.Context, t *connect.Target, name string, numbers []int) ([]*state.Revision, error) {
+func readNumbered(ctx context.Context, t *connect.Target, name string, numbers []int) ([]*history.Revision, error) {
 	set, err := connect.OpenExisting(ctx, t, name)
 	if err != nil {
 		return nil, err
 	}
-	revisions := make([]*state.Revision, len(numbers))
+	revisions := make([]*history.Revision, len(numbers))
 	for i, n := range numbers {
 		if revisions[i], err = set.History.Show(ctx, n); err != nil {
 			return nil, err
@@ -96,7 +96,7 @@ func readNumbered(ctx context.Context, t *connect.Target, name string, numbers [
 }
 
 // secretsOf returns the Secrets of a revision and its hooks, which share their fields.
-func secretsOf(r *state.Revision) (out []*unstructured.Unstructured) {
+func secretsOf(r *history.Revision) (out []*unstructured.Unstructured) {
 	for _, resource := range manifests(r) {
 		if resource.Kind == "Secret" && resource.Group == "" {
 			out = append(out, &unstructured.Unstructured{Object: resource.Object})
@@ -107,7 +107,7 @@ func secretsOf(r *state.Revision) (out []*unstructured.Unstructured) {
 
 // manifests returns the resources of a revision in the order of its plan, and then its
 // hooks.
-func manifests(r *state.Revision) []ordering.Resource {
+func manifests(r *history.Revision) []ordering.Resource {
 	place := map[object.ID]int{}
 	for i, step := range r.Plan.Steps {
 		place[step.ID] = i
@@ -119,7 +119,7 @@ func manifests(r *state.Revision) []ordering.Resource {
 }
 
 // writeManifests writes the manifests as YAML documents.
-func writeManifests(w io.Writer, r *state.Revision) error {
+func writeManifests(w io.Writer, r *history.Revision) error {
 	plain.Fprintf(w, "# %s\n", revisionTitle(r))
 	for _, line := range recordLines(r.Record) {
 		plain.Fprintf(w, "#   %s\n", line)
@@ -142,7 +142,7 @@ type shownJSON struct {
 	Manifests []map[string]any `json:"manifests"`
 }
 
-func manifestsInJSON(r *state.Revision) shownJSON {
+func manifestsInJSON(r *history.Revision) shownJSON {
 	out := shownJSON{revisionJSON: revisionInJSON(r), Manifests: []map[string]any{}}
 	for _, resource := range manifests(r) {
 		out.Manifests = append(out.Manifests, resource.Object)

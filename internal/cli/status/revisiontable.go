@@ -13,29 +13,29 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/files"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/view/terminal"
-	"github.com/ordapply/ordapply/state"
+	"github.com/ordapply/ordapply/state/history"
 )
 
 // revisionColumn is a column of the table of revisions.
 type revisionColumn struct {
 	title        string
 	dropPriority int // columns with higher numbers are left out first on a narrow terminal; 0: never
-	cell         func(state.Entry) string
+	cell         func(history.Entry) string
 }
 
 func revisionColumns() []revisionColumn {
 	return []revisionColumn{
-		{"REVISION", 0, func(e state.Entry) string { return strconv.Itoa(e.Number) }},
-		{"CREATED", 0, func(e state.Entry) string { return e.Created.Format(time.RFC3339) }},
-		{"STATUS", 0, func(e state.Entry) string { return string(e.Status) }},
-		{"DURATION", 1, func(e state.Entry) string { return orDash(took(e.Seconds)) }},
-		{"RESOURCES", 2, func(e state.Entry) string { return strconv.Itoa(e.Resources) }},
-		{"LAYERS", 4, func(e state.Entry) string { return strconv.Itoa(e.Layers) }},
-		{"WAVES", 3, func(e state.Entry) string { return strconv.Itoa(e.Waves) }},
-		{"WHO", 0, func(e state.Entry) string { return orDash(shortUser(e.User)) }},
-		{"COMMIT", 0, func(e state.Entry) string { return orDash(e.Commit[:min(len(e.Commit), shortHash)]) }},
-		{"MESSAGE", 5, func(e state.Entry) string { return orDash(plain.OneLine(e.Message)) }},
-		{"DESCRIPTION", 0, func(e state.Entry) string { return orDash(plain.OneLine(e.Description)) }},
+		{"REVISION", 0, func(e history.Entry) string { return strconv.Itoa(e.Number) }},
+		{"CREATED", 0, func(e history.Entry) string { return e.Created.Format(time.RFC3339) }},
+		{"STATUS", 0, func(e history.Entry) string { return string(e.Status) }},
+		{"DURATION", 1, func(e history.Entry) string { return orDash(took(e.Seconds)) }},
+		{"RESOURCES", 2, func(e history.Entry) string { return strconv.Itoa(e.Resources) }},
+		{"LAYERS", 4, func(e history.Entry) string { return strconv.Itoa(e.Layers) }},
+		{"WAVES", 3, func(e history.Entry) string { return strconv.Itoa(e.Waves) }},
+		{"WHO", 0, func(e history.Entry) string { return orDash(shortUser(e.User)) }},
+		{"COMMIT", 0, func(e history.Entry) string { return orDash(e.Commit[:min(len(e.Commit), shortHash)]) }},
+		{"MESSAGE", 5, func(e history.Entry) string { return orDash(plain.OneLine(e.Message)) }},
+		{"DESCRIPTION", 0, func(e history.Entry) string { return orDash(plain.OneLine(e.Description)) }},
 	}
 }
 
@@ -70,7 +70,7 @@ func orDash(text string) string {
 
 // printRevisions prints a line for each revision, oldest first. On a terminal, columns
 // are left out and lines are cut so that they fit.
-func printRevisions(out io.Writer, entries []state.Entry) error {
+func printRevisions(out io.Writer, entries []history.Entry) error {
 	width := 0
 	if file := files.FileOf(out); file != nil {
 		width, _, _ = term.GetSize(int(file.Fd())) // fails if it is no terminal
@@ -80,7 +80,7 @@ func printRevisions(out io.Writer, entries []state.Entry) error {
 }
 
 // revisionTable returns the table for a terminal of this width; 0 means no limit.
-func revisionTable(entries []state.Entry, width int) string {
+func revisionTable(entries []history.Entry, width int) string {
 	const leastDescription = 20
 	columns := revisionColumns()
 	for dropPriority := 5; dropPriority > 0 && width > 0 && widestLine(layOut(entries, columns[:len(columns)-1]))+2+leastDescription > width; dropPriority-- {
@@ -98,7 +98,7 @@ func revisionTable(entries []state.Entry, width int) string {
 }
 
 // layOut returns the table with some columns, at its full width.
-func layOut(entries []state.Entry, columns []revisionColumn) string {
+func layOut(entries []history.Entry, columns []revisionColumn) string {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	for i := -1; i < len(entries); i++ {

@@ -7,14 +7,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/ordapply/ordapply/state"
+	"github.com/ordapply/ordapply/apply/track"
+	"github.com/ordapply/ordapply/state/history"
 )
 
 // On a narrow terminal the table keeps who, the commit and the start of the description.
 func TestRevisionTable(t *testing.T) {
-	entries := []state.Entry{
-		{Number: 9, Created: time.Unix(0, 0).UTC(), Status: state.Superseded, Resources: 3, Layers: 1, Waves: 2, RunTimes: state.RunTimes{Seconds: 250.4}},
-		{Number: 10, Created: time.Unix(0, 0).UTC(), Status: state.Deployed, Resources: 3, Layers: 1, Waves: 2, Origin: state.Origin{
+	entries := []history.Entry{
+		{Number: 9, Created: time.Unix(0, 0).UTC(), Status: history.Superseded, Resources: 3, Layers: 1, Waves: 2, RunTimes: track.RunTimes{Seconds: 250.4}},
+		{Number: 10, Created: time.Unix(0, 0).UTC(), Status: history.Deployed, Resources: 3, Layers: 1, Waves: 2, Origin: history.Origin{
 			User: "system:serviceaccount:ci:deployer", Commit: "0123456789abcdef", Message: "raise the\nlimits of the shop \x1b[31m",
 		}, Description: "Upgrade complete"},
 	}

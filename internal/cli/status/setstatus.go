@@ -19,6 +19,8 @@ import (
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/cli/connect"
 	"github.com/ordapply/ordapply/internal/cli/input"
+	"github.com/ordapply/ordapply/state/history"
+	"github.com/ordapply/ordapply/state/set"
 
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
@@ -29,9 +31,9 @@ import (
 // setStatus is the status of an apply set at one moment.
 type setStatus struct {
 	Set      object.ID
-	Revision *state.Revision // the sections follow its order; nil if the set has no revision
-	Deployed time.Time       // when the run of that revision ended; zero if it is not deployed
-	Outcome  string          // how the run of that revision ended; "" when unknown
+	Revision *history.Revision // the sections follow its order; nil if the set has no revision
+	Deployed time.Time         // when the run of that revision ended; zero if it is not deployed
+	Outcome  string            // how the run of that revision ended; "" when unknown
 	Sections []section
 	Notes    []string // remarks for display
 	// Until is when the status changes without an event; zero means never.
@@ -71,7 +73,7 @@ type observer struct {
 	name        string
 	assessor    *health.Assessor
 	grace       time.Duration
-	revision    *state.Revision                  // as last read
+	revision    *history.Revision                // as last read
 	deployed    time.Time                        // when its run ended; zero if it is not deployed
 	outcome     string                           // how its run ended
 	columnsRead map[schema.GroupVersionKind]bool // kinds whose printer columns were read
@@ -138,7 +140,7 @@ func (o *observer) observeMembers(ctx context.Context, set connect.Existing, fou
 
 // setStatus returns the status of a set with these members at a time. Its only
 // requests are for endpoints.
-func (o *observer) setStatus(set object.ID, members state.Members, now time.Time, found endpoints) *setStatus {
+func (o *observer) setStatus(set object.ID, members set.Members, now time.Time, found endpoints) *setStatus {
 	out := &setStatus{Set: set, Deployed: o.deployed, Outcome: o.outcome, Notes: members.Remarks()}
 	if o.revision != nil {
 		r := *o.revision // a copy, since the original is updated in place
@@ -158,7 +160,7 @@ func (o *observer) setStatus(set object.ID, members state.Members, now time.Time
 
 // readRevision reads the latest revision unless it is cached. Its health rules
 // are those that it was applied with.
-func (o *observer) readRevision(ctx context.Context, history state.History) error {
+func (o *observer) readRevision(ctx context.Context, history history.History) error {
 	entries, err := history.List(ctx)
 	if err != nil || len(entries) == 0 {
 		o.revision, o.deployed, o.outcome = nil, time.Time{}, ""
@@ -210,7 +212,7 @@ func (o *observer) assess(id object.ID, live *unstructured.Unstructured, now tim
 }
 
 // UseRulesOf uses the health rules that a revision was applied with.
-func UseRulesOf(assessor *health.Assessor, r *state.Revision) error {
+func UseRulesOf(assessor *health.Assessor, r *history.Revision) error {
 	assessor.RulesOf = nil
 	if r.OrderFile == "" {
 		return nil
@@ -226,7 +228,7 @@ func UseRulesOf(assessor *health.Assessor, r *state.Revision) error {
 // sections groups the members of a set in the order of a revision. Resources of
 // the revision that were not found are missing; members outside the revision
 // come last.
-func sections(r *state.Revision, found map[object.ID]member, unknown map[schema.GroupKind]error) []section {
+func sections(r *history.Revision, found map[object.ID]member, unknown map[schema.GroupKind]error) []section {
 	var out []section
 	listed := map[object.ID]bool{}
 	if r != nil {

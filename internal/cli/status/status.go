@@ -12,7 +12,7 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/input"
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/state"
+	"github.com/ordapply/ordapply/state/history"
 )
 
 // statusFlags are the flags of status.
@@ -80,7 +80,7 @@ func (f *statusFlags) run(cmd *cobra.Command, name string) error {
 
 // failed reports whether the run of the newest revision failed, or the last run of it.
 func (s *setStatus) failed() bool {
-	return s.Revision != nil && (s.Revision.Status == state.Failed || s.Revision.Record.Failure != "")
+	return s.Revision != nil && (s.Revision.Status == history.Failed || s.Revision.Record.Failure != "")
 }
 
 // fault returns nil if all members are ready, and are what the newest revision says.

@@ -10,7 +10,7 @@ import (
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/state"
+	"github.com/ordapply/ordapply/state/history"
 )
 
 // title returns the heading of the table.
@@ -94,16 +94,16 @@ func StatusWord(verdict health.Verdict, grade health.Grade) string {
 
 // Document is the status of a set as JSON.
 type Document struct {
-	Set      object.ID     `json:"applyset"`
-	Revision int           `json:"revision,omitempty"`
-	Status   state.Status  `json:"status,omitempty"`
-	Deployed time.Time     `json:"deployed,omitzero"`     // when the run that deployed the revision ended
-	Outcome  string        `json:"description,omitempty"` // how the run of the revision ended
-	Health   string        `json:"health"`
-	Ready    int           `json:"ready"`
-	Total    int           `json:"total"`
-	Sections []sectionJSON `json:"layers"`
-	Notes    []string      `json:"notes,omitempty"`
+	Set      object.ID      `json:"applyset"`
+	Revision int            `json:"revision,omitempty"`
+	Status   history.Status `json:"status,omitempty"`
+	Deployed time.Time      `json:"deployed,omitzero"`     // when the run that deployed the revision ended
+	Outcome  string         `json:"description,omitempty"` // how the run of the revision ended
+	Health   string         `json:"health"`
+	Ready    int            `json:"ready"`
+	Total    int            `json:"total"`
+	Sections []sectionJSON  `json:"layers"`
+	Notes    []string       `json:"notes,omitempty"`
 }
 
 type sectionJSON struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/view/terminal"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/state"
+	"github.com/ordapply/ordapply/state/history"
 	"github.com/ordapply/ordapply/test/vt"
 )
 
@@ -22,7 +22,7 @@ func shopStatus() *setStatus {
 	id := func(kind, name string) object.ID { return object.ID{Kind: kind, Namespace: "shop", Name: name} }
 	return &setStatus{
 		Set:      id("Secret", "shop"),
-		Revision: &state.Revision{Number: 3, Status: state.Failed, Created: time.Date(2026, 3, 1, 9, 6, 0, 0, time.UTC)},
+		Revision: &history.Revision{Number: 3, Status: history.Failed, Created: time.Date(2026, 3, 1, 9, 6, 0, 0, time.UTC)},
 		Sections: []section{
 			{Name: "base", Members: []member{
 				{ID: id("ConfigMap", "settings"), Verdict: health.Missing, Reason: "it does not exist, or is no longer a member of the set"},

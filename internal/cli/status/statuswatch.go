@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -19,7 +19,7 @@ type watchEnded struct{}
 
 func (watchEnded) Error() string { return "" }
 
-func (watchEnded) Is(target error) bool { return target == apply.ErrInterrupted }
+func (watchEnded) Is(target error) bool { return target == event.ErrInterrupted }
 
 // follow shows the status of a set until it is interrupted.
 func (f *statusFlags) follow(cmd *cobra.Command, o *observer) error {

@@ -5,7 +5,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -54,7 +53,7 @@ func (o *activeWatch) record(c kube.WatchEvent) {
 		o.listed, o.objects = true, map[object.ID]*unstructured.Unstructured{}
 	}
 	for _, obj := range c.Objects {
-		if id := apply.Meta(obj).ID; c.Deleted {
+		if id := kube.Meta(obj).ID; c.Deleted {
 			delete(o.objects, id)
 		} else {
 			o.objects[id] = obj

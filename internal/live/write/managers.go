@@ -21,9 +21,9 @@ import (
 // runs.
 func (o Owner) isPreviousManager(manager string, op metav1.ManagedFieldsOperationType) bool {
 	if op == metav1.ManagedFieldsOperationUpdate {
-		return kube.ClientSideManagers().Has(manager) && o.Adopt != AdoptNever
+		return kube.ClientSideManagers().Has(manager) && o.Adopt != applyset.AdoptNever
 	}
-	return manager != o.Manager && (applyset.IsManager(manager, o.Set) || slices.Contains(o.PreviousManagers, manager) || o.Adopt == AdoptAny && o.isOtherSetManager(manager))
+	return manager != o.Manager && (applyset.IsManager(manager, o.Set) || slices.Contains(o.PreviousManagers, manager) || o.Adopt == applyset.AdoptAny && o.isOtherSetManager(manager))
 }
 
 // isOtherSetManager reports whether a field manager is the one that this program
@@ -54,7 +54,7 @@ func (o Owner) FormerSetManagers(live *unstructured.Unstructured) []string {
 // otherSetManagers returns the field managers that made a live object a member of
 // another set, if it may be taken over.
 func (o Owner) otherSetManagers(live *unstructured.Unstructured) []string {
-	if o.Adopt != AdoptAny {
+	if o.Adopt != applyset.AdoptAny {
 		return nil
 	}
 	return slices.DeleteFunc(applyset.MembershipManagers(live), func(manager string) bool { return manager == o.Manager })
@@ -100,13 +100,13 @@ func (o Owner) isOwnEntry(live *unstructured.Unstructured) func(metav1.ManagedFi
 // fields are migrated once instead of forced. A conflict about membership
 // itself counts only with AdoptAny. former are the FormerSetManagers of the object.
 func (o Owner) ConflictsOnlyWithPrevious(err error, former []string) bool {
-	if fault.IsMembershipConflict(err) && o.Adopt != AdoptAny {
+	if fault.IsMembershipConflict(err) && o.Adopt != applyset.AdoptAny {
 		return false
 	}
 	found := fault.Conflicts(err)
 	owners := map[string]bool{}
 	for _, c := range found {
-		if c.IsAboutMembership() && o.Adopt == AdoptAny {
+		if c.IsAboutMembership() && o.Adopt == applyset.AdoptAny {
 			owners[c.Manager] = true
 		}
 	}
@@ -150,7 +150,7 @@ func (o Owner) Applied(live *unstructured.Unstructured) bool {
 // that no real manager is known, and the object may become a member.
 func (o Owner) ConflictsOnlyWithPlaceholder(err error) bool {
 	found := fault.Conflicts(err)
-	free := o.Adopt == AdoptAny || !fault.IsMembershipConflict(err)
+	free := o.Adopt == applyset.AdoptAny || !fault.IsMembershipConflict(err)
 	return len(found) > 0 && free && !slices.ContainsFunc(found, func(c fault.Conflict) bool { return c.Manager != applyset.BeforeFirstApply })
 }
 

@@ -3,7 +3,6 @@ package write
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -14,58 +13,26 @@ import (
 	"github.com/ordapply/ordapply/kube"
 )
 
-// Adopt selects which existing objects a run may make members of its apply
-// set.
-type Adopt string
-
-// The policies of adoption.
-const (
-	AdoptNever   Adopt = "never"   // no object
-	AdoptUnowned Adopt = "unowned" // objects of no set; the default
-	AdoptAny     Adopt = "any"     // objects of other sets, too
-)
-
-// Membership is the apply set (KEP-3659) whose members the resources of a run
-// become. Its zero value is no set.
-type Membership struct {
-	Set   string // the id
-	Adopt Adopt  // default AdoptUnowned
-	// PreviousManagers are field managers of earlier runs or other tools. Their
-	// Apply entries on the resources are migrated to this run's manager;
-	// otherwise a field that the manifest drops later would remain.
-	PreviousManagers []string
-}
-
 // Owner is what a run writes as.
 type Owner struct {
-	Membership
+	applyset.Membership
 	Manager string // the field manager
-	Force   Force
+	Force   applyset.Force
 }
-
-// Force selects the field managers whose fields a run takes over where they conflict with
-// the manifest. The zero value is none.
-type Force struct {
-	All      bool     // every manager
-	Managers []string // these, by name
-}
-
-// From reports whether the fields of a manager may be taken over.
-func (f Force) From(manager string) bool { return f.All || slices.Contains(f.Managers, manager) }
 
 // AnswerError returns an error when an object, as the API server stored it, is no member of the
 // set although it was sent as one.
-func (m Membership) AnswerError(stored *unstructured.Unstructured) error {
-	if m.Set == "" || applyset.Owner(stored) == m.Set {
+func (o Owner) AnswerError(stored *unstructured.Unstructured) error {
+	if o.Set == "" || applyset.Owner(stored) == o.Set {
 		return nil
 	}
-	return fmt.Errorf("the API server stored it without the label %s: %s, so neither prune nor delete would find it: an admission webhook or policy removes the label; make it keep the label, then run this again", applyset.PartOfLabel, m.Set)
+	return fmt.Errorf("the API server stored it without the label %s: %s, so neither prune nor delete would find it: an admission webhook or policy removes the label; make it keep the label, then run this again", applyset.PartOfLabel, o.Set)
 }
 
 // RecordError returns an error for an object, live or in a manifest, that an apply set keeps
 // for itself and that therefore cannot be a member of one.
-func (m Membership) RecordError(obj *unstructured.Unstructured) error {
-	if what := applyset.Record(obj); m.Set != "" && what != "" {
+func (o Owner) RecordError(obj *unstructured.Unstructured) error {
+	if what := applyset.Record(obj); o.Set != "" && what != "" {
 		return event.WithCode(event.CodeConflict, fmt.Errorf("it is %s and cannot be a member of one: give your resource another name, or remove it from the stream", what))
 	}
 	return nil
@@ -81,9 +48,9 @@ func (o Owner) MembershipError(live *unstructured.Unstructured, named func(set, 
 	switch {
 	case o.Set == "" || owner == o.Set:
 		return nil
-	case owner != "" && o.Adopt != AdoptAny:
+	case owner != "" && o.Adopt != applyset.AdoptAny:
 		return event.WithCode(event.CodeConflict, fmt.Errorf("it is a member of another apply set (%s): remove it from that set first, or take it over with --take-over", named(owner, live.GetNamespace())))
-	case owner == "" && o.Adopt == AdoptNever:
+	case owner == "" && o.Adopt == applyset.AdoptNever:
 		return event.WithCode(event.CodeConflict, fmt.Errorf("it exists and belongs to no apply set, and --adopt=never does not adopt it: use --adopt=unowned, or give your resource another name"))
 	}
 	return nil
@@ -91,13 +58,13 @@ func (o Owner) MembershipError(live *unstructured.Unstructured, named func(set, 
 
 // MustKnowOwner reports whether an object must be read before it is written,
 // because it may not be allowed to become a member.
-func (o Owner) MustKnowOwner() bool { return o.Set != "" && o.Adopt != AdoptAny }
+func (o Owner) MustKnowOwner() bool { return o.Set != "" && o.Adopt != applyset.AdoptAny }
 
 // UnreadMembershipError returns an error when an object that could not be read may
 // not be written; nil when it may. The API server's conflict detection
 // protects members of other sets, but not objects of no set.
 func (o Owner) UnreadMembershipError(err error) error {
-	if err == nil || o.Set == "" || o.Adopt != AdoptNever {
+	if err == nil || o.Set == "" || o.Adopt != applyset.AdoptNever {
 		return nil
 	}
 	return fmt.Errorf("it cannot be read, so it may exist already, and --adopt=never adopts no existing object: %w; "+

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/live/write"
 )
 
@@ -60,7 +61,7 @@ func TestWhoseFieldsAreTakenOver(t *testing.T) {
 		})
 	}
 	taken := live("v1", "ConfigMap", entry("helm", update, `{"f:spec":{"f:a":{}}}`), entry("ordapply", applied, `{"f:metadata":{"f:annotations":{"f:ordapply.dev/applied":{}}}}`))
-	owner := write.Owner{Manager: "ordapply", Force: write.Force{Managers: []string{"helm"}}}
+	owner := write.Owner{Manager: "ordapply", Force: applyset.Force{Managers: []string{"helm"}}}
 	require.Equal(t, []string{"helm"}, owner.Takeover(taken).Of(taken, nil).Managers, "--force-conflicts=helm")
 }
 

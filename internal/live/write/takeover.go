@@ -43,7 +43,7 @@ func (t Takeover) With(later *unstructured.Unstructured) Takeover {
 func (t Takeover) Of(obj *unstructured.Unstructured, left Left) applyset.OwnershipMigration {
 	out := applyset.MigrateOwnership(obj, t.owner.Manager, func(entry metav1.ManagedFieldsEntry, fields *fieldpath.Set) *fieldpath.Set {
 		switch {
-		case t.owner.Adopt == AdoptNever && kube.ClientSideManagers().Has(entry.Manager):
+		case t.owner.Adopt == applyset.AdoptNever && kube.ClientSideManagers().Has(entry.Manager):
 			return nil
 		case kube.IsPredecessor(entry, t.predecessors, t.claimants, t.owner.Manager):
 			return fields

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/kube"
 )
 
 // WasCreatedBy reports whether a field manager applied an object before any
@@ -28,6 +29,11 @@ func WasCreatedBy(live *unstructured.Unstructured, manager string) bool {
 		}
 	}
 	return own != nil && !slices.ContainsFunc(others, func(other time.Time) bool { return !own.Time().Before(other) })
+}
+
+// ExistingOf returns what is proven about a live object before a run on a set writes it.
+func ExistingOf(live *unstructured.Unstructured, set string) event.Existing {
+	return event.Existing{ID: kube.Meta(live).ID, Origin: OriginOf(live, set), Known: true, WrittenBySet: WrittenOnlyBy(live, set)}
 }
 
 // OriginOf returns what a live object is before a run on a set writes it.

@@ -20,7 +20,7 @@ import (
 
 // Checks are the checks of a run.
 type Checks struct {
-	Cluster     kube.Cluster
+	Cluster     kube.Reads
 	Reader      request.Reader // has the manifest of each step
 	Reads       []request.LiveObject
 	Plan        *ordering.Plan

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/live/write"
 
 	"github.com/ordapply/ordapply/internal/kube/fault"
@@ -159,7 +160,7 @@ func (s Sender) patchWithPrecondition(ctx context.Context, q Request, sent *unst
 // --adopt=never leaves alone. Membership of another set is left to the API
 // server's conflict detection.
 func (s Sender) recheckMembership(ctx context.Context, q Request) error {
-	if s.Owner.Set == "" || s.Owner.Adopt != write.AdoptNever {
+	if s.Owner.Set == "" || s.Owner.Adopt != applyset.AdoptNever {
 		return nil
 	}
 	live, err := s.get(ctx, q)

@@ -17,6 +17,8 @@ import (
 	"github.com/ordapply/ordapply/internal/plan/mutation"
 
 	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // Cluster is what a snapshot reads; kube.Cluster is one.
@@ -37,7 +39,18 @@ type Reader struct {
 	Manifests []*unstructured.Unstructured
 }
 
-// Object is what was read of one manifest's object. The zero value was not read.
+// NewReader returns a reader of the live objects of a plan's steps; manifests has the
+// manifest of each. It teaches the assessor the kinds that the stream defines.
+func NewReader(cluster Lister, owner write.Owner, plan *ordering.Plan, manifests map[object.ID]*unstructured.Unstructured, assessor *health.Assessor, workers int) Reader {
+	r := Reader{Cluster: cluster, Owner: owner, Bodies: write.NewStream(manifests, owner.Set, kube.KindsOf(cluster)), Health: assessor, Workers: workers}
+	for _, s := range plan.Steps {
+		assessor.Learn(manifests[s.ID])
+		r.Manifests = append(r.Manifests, manifests[s.ID])
+	}
+	return r
+}
+
+// LiveObject is what was read of one manifest's object. The zero value was not read.
 type LiveObject struct {
 	Live     *unstructured.Unstructured // nil when it does not exist or is not known
 	Known    bool                       // it is known whether it exists

@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/ordering/planner"
 )
@@ -27,7 +27,7 @@ func measureHere(file string) error {
 	}
 	resources := make([]ordering.Resource, len(manifests))
 	for i, m := range manifests {
-		resources[i] = ordering.Resource{Object: m, Meta: apply.Meta(&unstructured.Unstructured{Object: m})}
+		resources[i] = ordering.Resource{Object: m, Meta: kube.Meta(&unstructured.Unstructured{Object: m})}
 	}
 	c, err := measure(func() (int, error) {
 		plan, err := planner.Build(resources, ordering.Options{})

@@ -1,4 +1,4 @@
-package preflight
+package apply
 
 import (
 	"errors"
@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/internal/author/hook"
-	"github.com/ordapply/ordapply/internal/author/lint"
 	"github.com/ordapply/ordapply/internal/live/write"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/run/preflight"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/object"
@@ -61,7 +61,7 @@ type Scope struct {
 // Stream is a set of manifests that is ready to be planned and applied:
 // namespaces are resolved and IDs are unique.
 type Stream struct {
-	Resources []ordering.Resource                      // what is planned, in the order of the inputs
+	Resources []ordering.Resource                      // the planned resources, in the order of the inputs
 	Objects   map[object.ID]*unstructured.Unstructured // their manifests
 	// Excluded are the excluded resources.
 	Excluded []ordering.Resource
@@ -84,7 +84,7 @@ type Stream struct {
 // cluster. The error is that of planner.Build.
 func (s *Stream) Plan(options ordering.Options) (*ordering.Plan, error) {
 	within := s.Within(options.OrderSource)
-	plan, err := planner.Build(slices.Concat(s.Resources, within), s.options(options))
+	plan, err := planner.Build(slices.Concat(s.Resources, within), s.PlanOptions(options))
 	if err != nil {
 		return nil, err
 	}
@@ -93,15 +93,6 @@ func (s *Stream) Plan(options ordering.Options) (*ordering.Plan, error) {
 	})
 	plan.Notes = append(s.Notes(), plan.Notes...)
 	return plan, nil
-}
-
-// Vet reports everything that is wrong or doubtful in the stream, as lint.Check does.
-func (s *Stream) Vet(options ordering.Options) []lint.Finding {
-	found := lint.Check(s.Resources, s.options(options))
-	for _, note := range s.Notes() {
-		found = append(found, lint.Finding{Text: note})
-	}
-	return found
 }
 
 // Within returns the hooks that run with the resources of a wave, where Argo CD's annotations
@@ -117,7 +108,9 @@ func (s *Stream) Within(source ordering.OrderSource) []ordering.Resource {
 	return out
 }
 
-func (s *Stream) options(options ordering.Options) ordering.Options {
+// PlanOptions returns the options with which Plan calls planner.Build: the given ones with
+// the Excluded and Hooks of the stream and, with a cluster, Serves.
+func (s *Stream) PlanOptions(options ordering.Options) ordering.Options {
 	options.Excluded, options.Hooks = s.Excluded, s.Hooks
 	if s.kind != nil {
 		options.Serves = func(m object.Meta) bool {
@@ -167,7 +160,7 @@ func NewStream(inputs []Input, scope Scope) (*Stream, error) {
 		if err := scope.setNamespace(obj, crds); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", in.Source, err)) // keep it: references to it are valid
 		}
-		if _, err := OwnTimeout(obj); err != nil && !scope.Deletion {
+		if _, err := preflight.OwnTimeout(obj); err != nil && !scope.Deletion {
 			errs = append(errs, fmt.Errorf("%s: %s %s: %w", in.Source, obj.GetKind(), obj.GetName(), err))
 		}
 		r := ordering.Resource{Meta: kube.Meta(obj), Object: obj.Object, Source: in.Source, Chart: in.Chart}
