@@ -154,6 +154,49 @@ func TestStatusFollowsADefinedKind(t *testing.T) {
 	awaitLine(t, f.out, "Watcher.watched.example set-defined/one: ready")
 }
 
+// The endpoints of a Service that a webhook calls are polled, too: they decide on the
+// verdict of a configuration that does not change.
+func TestStatusFollowsEndpoints(t *testing.T) {
+	cluster := shared.Get(t)
+	cluster.Kubectl(t, "create", "namespace", "set-called")
+	kubectlApply(t, cluster, calledEndpoints)
+	code, printed := applyThrough(cluster.Kubeconfig, []byte(callingWebhook), "--applyset", "shop", "-n", "set-called")
+	require.Equal(t, report.ExitDone, code, printed)
+	proxy := recorder.Start(t, cluster.Kubeconfig)
+	f := follow(t, proxy.Kubeconfig, "shop", "-n", "set-called")
+	awaitLine(t, f.out, "all         2/2    Healthy")
+	require.Contains(t, awaitMetadataPolls(t, proxy), "endpointslices set-called")
+	cluster.Kubectl(t, "delete", "endpointslice", "checker", "-n", "set-called")
+	awaitLine(t, f.out, "ValidatingWebhookConfiguration status-calls: progressing: Service set-called/checker has no ready endpoint")
+	kubectlApply(t, cluster, calledEndpoints)
+	awaitLine(t, f.out, "ValidatingWebhookConfiguration status-calls: ready")
+}
+
+const callingWebhook = `apiVersion: v1
+kind: Service
+metadata: {name: checker, namespace: set-called}
+spec: {ports: [{port: 443}]}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: status-calls}
+webhooks:
+- name: a.status.example
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  failurePolicy: Ignore
+  rules: [{apiGroups: [nothing.example], apiVersions: [v1], operations: [CREATE], resources: [nothings]}]
+  clientConfig: {caBundle: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCi0tLS0tRU5EIENFUlRJRklDQVRFLS0tLS0K, service: {name: checker, namespace: set-called}}
+`
+
+const calledEndpoints = `apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: checker, namespace: set-called, labels: {kubernetes.io/service-name: checker}}
+addressType: IPv4
+ports: [{port: 443}]
+endpoints: [{addresses: [192.0.2.1], conditions: {ready: true}}]
+`
+
 // What hooks left behind is shown while a set is followed, at first and with each new
 // revision.
 func TestStatusFollowsWhatHooksLeft(t *testing.T) {
