@@ -136,8 +136,8 @@ func awaitMetadataPolls(t *testing.T, proxy *recorder.Proxy) []string {
 	return places
 }
 
-// A kind that is defined while its set is followed is found, and a custom
-// resource without a status is assumed ready after the grace period.
+// A kind that is defined while its set is followed is found, and the status of its custom
+// resource is shown when a controller writes it.
 func TestStatusFollowsADefinedKind(t *testing.T) {
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "set-defined")
@@ -147,10 +147,11 @@ func TestStatusFollowsADefinedKind(t *testing.T) {
 	}
 	two := strings.ReplaceAll(twoOfASet, "set-verbs", "set-defined")
 	applied(two)
-	f := follow(t, cluster.Kubeconfig, "shop", "-n", "set-defined", "--status-grace", "8s")
+	f := follow(t, cluster.Kubeconfig, "shop", "-n", "set-defined", "--status-grace", "1h")
 	awaitLine(t, f.out, "all         2/2    Healthy")
 	applied(two + definedKind)
 	awaitLine(t, f.out, "Watcher.watched.example set-defined/one: progressing: it has no status yet")
+	cluster.Kubectl(t, "patch", "watchers.watched.example", "one", "-n", "set-defined", "--subresource=status", "--type=merge", "-p", `{"status":{"conditions":[{"type":"Ready","status":"True"}]}}`)
 	awaitLine(t, f.out, "Watcher.watched.example set-defined/one: ready")
 }
 
@@ -228,7 +229,7 @@ spec:
     served: true
     storage: true
     subresources: {status: {}}
-    schema: {openAPIV3Schema: {type: object, properties: {status: {type: object}}}}
+    schema: {openAPIV3Schema: {type: object, properties: {status: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}
 ---
 apiVersion: watched.example/v1
 kind: Watcher
