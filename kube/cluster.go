@@ -115,13 +115,6 @@ type Query struct {
 	Metadata       bool   // only the objects' metadata is needed
 }
 
-// View is the objects that one watch covers.
-type View struct {
-	Kind      Kind
-	Namespace string // "" for all of them
-	Query     Query  // labels and fields to select by, as for Cluster.Watch
-}
-
 // LogOptions select what to read of a container's log.
 type LogOptions struct {
 	Previous bool // of the container's previous instance

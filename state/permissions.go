@@ -93,19 +93,13 @@ func MemberPermissions(promise applyset.Parent, kinds kube.Kinds, verbs ...strin
 	return p
 }
 
-// ViewPermissions returns the permissions for showing a set and its members,
-// once or continuously.
+// ViewPermissions returns the permissions for showing a set and its members, once or
+// continuously. Only the latter lists the parent; without that permission the whole set is
+// read every time.
 func ViewPermissions(promise applyset.Parent, kind kube.Kind, namespace string, kinds kube.Kinds) kube.Permissions {
-	var p kube.Permissions
-	p.Add(MemberPermissions(promise, kinds, "list"))
-	watched := MemberPermissions(promise, kinds, "watch")
-	p.Add(kube.Permissions{Optional: watched.Required})
-	for _, verb := range []string{"list", "watch"} {
-		p.Add(kube.Permissions{Optional: []kube.Permission{
-			{Verb: verb, Resource: kind.Resource, Namespace: promise.ID.Namespace, Name: promise.ID.Name},
-			{Verb: verb, Resource: kube.CoreKind("secrets").Resource, Namespace: namespace},
-		}})
-	}
+	p := MemberPermissions(promise, kinds, "list")
+	p.Required = append(p.Required, kube.Permission{Verb: "list", Resource: kube.CoreKind("secrets").Resource, Namespace: namespace})
+	p.Optional = append(p.Optional, kube.Permission{Verb: "list", Resource: kind.Resource, Namespace: promise.ID.Namespace, Name: promise.ID.Name})
 	return p
 }
 

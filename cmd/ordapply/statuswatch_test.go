@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -70,10 +72,10 @@ func linesOf(r io.Reader) <-chan string {
 	return lines
 }
 
-// A set in two namespaces is followed by watches: without changes there are no
-// requests, and changes are shown immediately, including a new revision, a new
-// kind and a new namespace.
-func TestStatusFollowsByWatches(t *testing.T) {
+// A set in two namespaces is polled: while nothing changes, only metadata is read, and
+// nothing is watched. Changes are shown, including a new revision, a new kind and a new
+// namespace.
+func TestStatusPollsMetadata(t *testing.T) {
 	cluster := shared.Get(t)
 	applied := func(stream string) {
 		code, printed := applyThrough(cluster.Kubeconfig, []byte(stream), "--applyset", "watched", "-n", "watched-1")
@@ -85,32 +87,57 @@ func TestStatusFollowsByWatches(t *testing.T) {
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	f := follow(t, proxy.Kubeconfig, "watched", "-n", "watched-1")
 	awaitLine(t, f.out, "all         3/3    Healthy")
-	quiet(t, proxy)
-	require.Equal(t, []string{"configmaps ", "deployments ", "secrets watched-1"}, watchedPlaces(proxy.Requests()))
-	proxy.Reset()
-	time.Sleep(6 * time.Second)
-	require.Empty(t, proxy.Requests())
+	require.Equal(t, []string{"configmaps ", "deployments ", "secrets watched-1"}, awaitMetadataPolls(t, proxy))
 
 	cluster.Kubectl(t, "delete", "configmap", "b", "-n", "watched-2")
 	awaitLine(t, f.out, "ConfigMap watched-2/b: missing: it does not exist, or is no longer a member of the set")
 	awaitLine(t, f.out, "(no layer): Degraded, 2/3 ready")
-	require.Empty(t, proxy.Requests())
-
 	applied(strings.Replace(watchedStream, "blue", "red", 1))
 	awaitLines(t, f.out, ", revision 2, deployed, ")
 	applied(watchedStream + "---\n" + strings.ReplaceAll(stranger, "copied", "new"))
 	awaitLines(t, f.out, "ServiceAccount watched-1/new: ready", ", revision 3, deployed, ")
-	quiet(t, proxy)
+	require.Equal(t, []string{"configmaps ", "deployments ", "secrets watched-1", "serviceaccounts "}, awaitMetadataPolls(t, proxy))
 	t.Run("remarks", func(t *testing.T) { testRemarkOfAWatch(t, cluster, f) })
 	f.interrupt()
 	require.Equal(t, report.ExitInterrupted, <-f.ended)
 	for line := range f.errs {
 		require.Empty(t, line)
 	}
+	for _, r := range proxy.Requests() {
+		require.NotEqual(t, "watch", r.Verb, "%s", r)
+	}
 }
 
-// A kind that is defined while its set is followed is found, and a custom
-// resource without a status is assumed ready after the grace period.
+// awaitMetadataPolls waits for polls without other requests between them, and returns
+// what they list, sorted.
+func awaitMetadataPolls(t *testing.T, proxy *recorder.Proxy) []string {
+	t.Helper()
+	var places []string
+	require.Eventually(t, func() bool {
+		requests := proxy.Requests()
+		last := 0 // the number of requests up to the last one of objects
+		for i, r := range requests {
+			if r.Verb != "list" || !r.Metadata {
+				last = i + 1
+			}
+		}
+		polls := 0
+		places = nil
+		for _, r := range requests[last:] {
+			places = append(places, r.Resource+" "+r.Namespace)
+			if strings.HasPrefix(r.URL.Query().Get("fieldSelector"), "metadata.name=") { // the set's parent
+				polls++
+			}
+		}
+		slices.Sort(places)
+		places = slices.Compact(places)
+		return polls > 3
+	}, 5*time.Minute, 100*time.Millisecond)
+	return places
+}
+
+// A kind that is defined while its set is followed is found, and the status of its custom
+// resource is shown when a controller writes it.
 func TestStatusFollowsADefinedKind(t *testing.T) {
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "set-defined")
@@ -120,12 +147,56 @@ func TestStatusFollowsADefinedKind(t *testing.T) {
 	}
 	two := strings.ReplaceAll(twoOfASet, "set-verbs", "set-defined")
 	applied(two)
-	f := follow(t, cluster.Kubeconfig, "shop", "-n", "set-defined", "--status-grace", "8s")
+	f := follow(t, cluster.Kubeconfig, "shop", "-n", "set-defined", "--status-grace", "1h")
 	awaitLine(t, f.out, "all         2/2    Healthy")
 	applied(two + definedKind)
 	awaitLine(t, f.out, "Watcher.watched.example set-defined/one: progressing: it has no status yet")
+	cluster.Kubectl(t, "patch", "watchers.watched.example", "one", "-n", "set-defined", "--subresource=status", "--type=merge", "-p", `{"status":{"conditions":[{"type":"Ready","status":"True"}]}}`)
 	awaitLine(t, f.out, "Watcher.watched.example set-defined/one: ready")
 }
+
+// The endpoints of a Service that a webhook calls are polled, too: they decide on the
+// verdict of a configuration that does not change.
+func TestStatusFollowsEndpoints(t *testing.T) {
+	cluster := shared.Get(t)
+	cluster.Kubectl(t, "create", "namespace", "set-called")
+	kubectlApply(t, cluster, calledEndpoints)
+	code, printed := applyThrough(cluster.Kubeconfig, []byte(callingWebhook), "--applyset", "shop", "-n", "set-called")
+	require.Equal(t, report.ExitDone, code, printed)
+	proxy := recorder.Start(t, cluster.Kubeconfig)
+	f := follow(t, proxy.Kubeconfig, "shop", "-n", "set-called")
+	awaitLine(t, f.out, "all         2/2    Healthy")
+	require.Contains(t, awaitMetadataPolls(t, proxy), "endpointslices set-called")
+	cluster.Kubectl(t, "delete", "endpointslice", "checker", "-n", "set-called")
+	awaitLine(t, f.out, "ValidatingWebhookConfiguration status-calls: progressing: Service set-called/checker has no ready endpoint")
+	kubectlApply(t, cluster, calledEndpoints)
+	awaitLine(t, f.out, "ValidatingWebhookConfiguration status-calls: ready")
+}
+
+const callingWebhook = `apiVersion: v1
+kind: Service
+metadata: {name: checker, namespace: set-called}
+spec: {ports: [{port: 443}]}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: status-calls}
+webhooks:
+- name: a.status.example
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  failurePolicy: Ignore
+  rules: [{apiGroups: [nothing.example], apiVersions: [v1], operations: [CREATE], resources: [nothings]}]
+  clientConfig: {caBundle: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCi0tLS0tRU5EIENFUlRJRklDQVRFLS0tLS0K, service: {name: checker, namespace: set-called}}
+`
+
+const calledEndpoints = `apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: checker, namespace: set-called, labels: {kubernetes.io/service-name: checker}}
+addressType: IPv4
+ports: [{port: 443}]
+endpoints: [{addresses: [192.0.2.1], conditions: {ready: true}}]
+`
 
 // What hooks left behind is shown while a set is followed, at first and with each new
 // revision.
@@ -158,7 +229,7 @@ spec:
     served: true
     storage: true
     subresources: {status: {}}
-    schema: {openAPIV3Schema: {type: object, properties: {status: {type: object}}}}
+    schema: {openAPIV3Schema: {type: object, properties: {status: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}
 ---
 apiVersion: watched.example/v1
 kind: Watcher
@@ -190,31 +261,10 @@ func awaitLines(t *testing.T, lines <-chan string, wanted ...string) {
 		case line, ok := <-lines:
 			require.True(t, ok, "no %q", wanted)
 			wanted = slices.DeleteFunc(wanted, func(text string) bool { return strings.Contains(line, text) })
-		case <-time.After(time.Minute):
+		case <-time.After(5 * time.Minute):
 			require.Fail(t, "no such line", "%q", wanted)
 		}
 	}
-}
-
-// quiet waits until there was no request for two seconds.
-func quiet(t *testing.T, proxy *recorder.Proxy) {
-	t.Helper()
-	require.Eventually(t, func() bool {
-		requests := proxy.Requests()
-		return len(requests) > 0 && time.Since(requests[len(requests)-1].Arrived) > 2*time.Second
-	}, time.Minute, 100*time.Millisecond)
-}
-
-// watchedPlaces returns the watched resources and namespaces, sorted.
-func watchedPlaces(requests []recorder.Request) []string {
-	var out []string
-	for _, r := range requests {
-		if r.Verb == "watch" && r.Code == 200 {
-			out = append(out, r.Resource+" "+r.Namespace)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 // A temporary outage of the API server does not end the command: it is reported
@@ -228,11 +278,11 @@ func TestStatusOutlivesAnOutage(t *testing.T) {
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	f := follow(t, proxy.Kubeconfig, "away", "-n", "set-outage", "-o", "json")
 	require.Equal(t, "Healthy", awaitDocument(t, f.out).Health)
-	quiet(t, proxy)
 	mend := proxy.Break()
 	line := <-f.errs
 	require.True(t, strings.HasSuffix(line, "; trying again"), line)
-	time.Sleep(5 * time.Second)
+	proxy.Reset()
+	require.Eventually(t, func() bool { return len(proxy.Requests()) > 3 }, 5*time.Minute, 100*time.Millisecond, "it tries again")
 	require.Empty(t, f.errs, "it is printed once")
 	cluster.Kubectl(t, "delete", "configmap", "a", "-n", "set-outage")
 	mend()
@@ -240,7 +290,6 @@ func TestStatusOutlivesAnOutage(t *testing.T) {
 	require.Equal(t, "Degraded", document.Health)
 	require.Equal(t, 1, document.Ready)
 	require.Equal(t, "the apply set can be read again", <-f.errs)
-	quiet(t, proxy)
 	cluster.Kubectl(t, "delete", "serviceaccount", "b", "-n", "set-outage")
 	require.Zero(t, awaitDocument(t, f.out).Ready)
 }
@@ -250,36 +299,33 @@ func awaitDocument(t *testing.T, lines <-chan string) (document status.Document)
 	select {
 	case line := <-lines:
 		require.NoError(t, json.Unmarshal([]byte(line), &document), line)
-	case <-time.After(time.Minute):
+	case <-time.After(5 * time.Minute):
 		require.Fail(t, "nothing is reported")
 	}
 	return document
 }
 
-// Without permission to watch, changes are found by polling every two seconds.
-func TestStatusWithoutTheRightToWatch(t *testing.T) {
+// An account with exactly the Roles that rbac --status prints follows a set: it needs no
+// permission to watch, and is refused nothing.
+func TestRolesOfStatusSuffice(t *testing.T) {
 	cluster := shared.Get(t)
-	cluster.Kubectl(t, "create", "namespace", "set-unwatched")
-	code, printed := applyThrough(cluster.Kubeconfig, []byte(strings.ReplaceAll(twoOfASet, "set-verbs", "set-unwatched")), "--applyset", "shop", "-n", "set-unwatched")
-	require.Equal(t, report.ExitDone, code, printed)
-	proxy := recorder.Start(t, deployer(t, cluster, "reader", unwatchedRole))
-	f := follow(t, proxy.Kubeconfig, "shop", "-n", "set-unwatched")
+	cluster.Kubectl(t, "create", "namespace", "set-reader")
+	const account = "---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: %s, namespace: set-reader}\n"
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(fmt.Sprintf(account+account, "a", "b")), 0o600))
+	set := []string{"-f", file, "-n", "set-reader", "--applyset", "configmap/shop"}
+	code, output := ordapplyWith(cluster.Kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, report.ExitDone, code, output)
+	roles := printedRoles(t, append(set, "--status", "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/reader")...)
+	require.NotContains(t, roles, "watch")
+	require.Contains(t, roles, "resources: [configmaps], resourceNames: [shop], verbs: [create, get, list, patch]")
+	proxy := recorder.Start(t, deployer(t, cluster, "reader", roles))
+	f := follow(t, proxy.Kubeconfig, "configmap/shop", "-n", "set-reader")
 	awaitLine(t, f.out, "all         2/2    Healthy")
-	cluster.Kubectl(t, "delete", "configmap", "a", "-n", "set-unwatched")
+	awaitMetadataPolls(t, proxy)
+	cluster.Kubectl(t, "delete", "serviceaccount", "a", "-n", "set-reader")
 	awaitLine(t, f.out, "(no layer): Degraded, 1/2 ready")
 	f.interrupt()
 	require.Equal(t, report.ExitInterrupted, <-f.ended)
+	require.Empty(t, refusals(proxy.Requests()))
 }
-
-const unwatchedRole = `apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {name: reader, namespace: set-unwatched}
-rules:
-- {apiGroups: [""], resources: [secrets, configmaps, serviceaccounts], verbs: [get, list]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: reader, namespace: set-unwatched}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reader}
-subjects: [{kind: ServiceAccount, name: reader, namespace: default}]
-`

@@ -233,13 +233,6 @@ func (h History) End(ctx context.Context, n int, outcome Outcome) error {
 	return h.trim(ctx, stored)
 }
 
-// View returns the view of the revisions that are deployed or pending. It
-// changes whenever a revision is stored or changes its status.
-func (h History) View() kube.View {
-	labels := fmt.Sprintf("%s=%s,%s in (%s,%s)", setLabel, h.Parent.SetID(), StatusLabel, Pending, Deployed)
-	return kube.View{Kind: kube.CoreKind("secrets"), Namespace: h.namespace(), Query: kube.Query{Labels: labels}}
-}
-
 // IsRecord reports whether an object stores a part of this history.
 func (h History) IsRecord(found *unstructured.Unstructured) bool {
 	switch gvk := found.GroupVersionKind(); {

@@ -137,11 +137,11 @@ func testRevisions(t *testing.T, h History) {
 func testSameContent(t *testing.T, h History) {
 	require.Equal(t, 1, carriedOut(t, h, numbered(t, 1), Failed))
 	require.Equal(t, 1, carriedOut(t, h, numbered(t, 1), Deployed))
-	secrets, err := h.secrets(t.Context())
+	secrets, err := h.Records(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, carriedOut(t, h, numbered(t, 1), Failed))
 	require.Equal(t, 1, carriedOut(t, h, numbered(t, 1), Deployed))
-	again, err := h.secrets(t.Context())
+	again, err := h.Records(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, secrets[0].GetResourceVersion(), again[0].GetResourceVersion())
 	require.Equal(t, []string{"1 deployed"}, statuses(t, h))
@@ -240,7 +240,7 @@ func testKilled(t *testing.T, h History) {
 		require.ErrorIs(t, err, errKilled)
 		entries := statuses(t, h)
 		require.Len(t, entries, 2, "no head without its chunks")
-		secrets, err := h.secrets(t.Context())
+		secrets, err := h.Records(t.Context())
 		require.NoError(t, err)
 		require.Len(t, present(secrets), 2+left)
 	}
@@ -270,7 +270,7 @@ func present(secrets []*unstructured.Unstructured) []*unstructured.Unstructured 
 func testLarge(t *testing.T, h History) {
 	large := revisionOf(t, incompressible(t, 8<<20), ordering.Options{})
 	n := carriedOut(t, h, large, Deployed)
-	secrets, err := h.secrets(t.Context())
+	secrets, err := h.Records(t.Context())
 	require.NoError(t, err)
 	require.Greater(t, len(secrets), 5)
 	read, err := h.Read(t.Context(), n)
@@ -299,7 +299,7 @@ func testDeleted(t *testing.T, h History) {
 	err = h.End(t.Context(), n, Outcome{Status: Deployed})
 	require.EqualError(t, err, "mark revision 1 as deployed of apply set history-deleted/shop: it was deleted in the meantime")
 	require.Eventually(t, func() bool {
-		secrets, err := h.secrets(t.Context())
+		secrets, err := h.Records(t.Context())
 		return err == nil && len(secrets) == 0
 	}, generous, often)
 	require.Error(t, h.mark(t.Context(), stored.Newest(), Deployed))

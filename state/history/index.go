@@ -75,7 +75,7 @@ func (h History) ReadIndex(ctx context.Context) (Index, error) {
 	for n := range h.Vouchers {
 		s.highest = max(s.highest, min(n, maxNumber))
 	}
-	secrets, err := h.secrets(ctx)
+	secrets, err := h.Records(ctx)
 	if err != nil {
 		return s, err
 	}
@@ -111,8 +111,8 @@ func (h History) ReadIndex(ctx context.Context) (Index, error) {
 	return s, nil
 }
 
-// secrets lists the metadata of all Secrets of the history.
-func (h History) secrets(ctx context.Context) ([]*unstructured.Unstructured, error) {
+// Records lists the metadata of all Secrets of the history, with one request.
+func (h History) Records(ctx context.Context) ([]*unstructured.Unstructured, error) {
 	query := kube.Query{Labels: setLabel + "=" + h.Parent.SetID() + "," + RevisionLabel, Metadata: true}
 	secrets, err := h.Cluster.List(ctx, kube.CoreKind("secrets"), h.namespace(), query)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // Drop deletes all revisions, also those that cannot be read, and returns the notes on
 // Secrets that look like some.
 func (h History) Drop(ctx context.Context) ([]string, error) {
-	secrets, err := h.secrets(ctx)
+	secrets, err := h.Records(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -77,7 +77,7 @@ func TestForgedRevisionsDoNotCount(t *testing.T) {
 	notes, err := h.Drop(t.Context())
 	require.NoError(t, err)
 	require.Len(t, notes, 1)
-	secrets, err := h.secrets(t.Context())
+	secrets, err := h.Records(t.Context())
 	require.NoError(t, err)
 	require.Len(t, secrets, 2, "what is forged stays")
 }

@@ -45,7 +45,6 @@ func (s *Set) FullMembers(ctx context.Context) (Members, error) { return s.membe
 
 func (s *Set) members(ctx context.Context, metadata bool) (Members, error) {
 	found := Members{Live: map[object.ID]*unstructured.Unstructured{}, Unknown: map[schema.GroupKind]error{}}
-	s.absentKinds = map[schema.GroupKind]bool{}
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	var errs []error
@@ -60,8 +59,6 @@ func (s *Set) members(ctx context.Context, metadata bool) (Members, error) {
 				found.Unknown[gk] = unserved
 			case err != nil:
 				errs = append(errs, fmt.Errorf("list the %s of apply set %s: %w", gk, s.Parent.ID, err))
-			default:
-				s.absentKinds[gk] = objects == nil
 			}
 			for _, obj := range objects {
 				found.add(s, obj)
@@ -73,8 +70,7 @@ func (s *Set) members(ctx context.Context, metadata bool) (Members, error) {
 	return found, errors.Join(errs...)
 }
 
-// listKind lists the members of one kind; nil when the kind cannot have
-// objects.
+// listKind lists the members of one kind; none when the kind cannot have objects.
 func (s *Set) listKind(ctx context.Context, gk schema.GroupKind, metadata bool) (found []*unstructured.Unstructured, err error) {
 	err = kube.ReadServed(ctx, s.cluster, gk, func(gvk schema.GroupVersionKind, _ kube.Kind) error {
 		objects, err := s.list(ctx, gvk, metadata)
@@ -84,7 +80,7 @@ func (s *Set) listKind(ctx context.Context, gk schema.GroupKind, metadata bool) 
 		for _, obj := range objects {
 			obj.SetGroupVersionKind(gvk)
 		}
-		found = append([]*unstructured.Unstructured{}, objects...)
+		found = objects
 		return nil
 	})
 	return found, err
@@ -111,15 +107,6 @@ func (s *Set) IsMember(live *unstructured.Unstructured) bool {
 		return applyset.Owner(live) == s.Parent.SetID() && len(applyset.MembershipManagers(live)) > 0
 	}
 	return s.Parent.HasMember(live)
-}
-
-// servedVersion returns the newest version in which a kind is served.
-func (s *Set) servedVersion(gk schema.GroupKind) (schema.GroupVersionKind, bool) {
-	versions := s.cluster.Versions(gk)
-	if len(versions) == 0 {
-		return schema.GroupVersionKind{}, false
-	}
-	return gk.WithVersion(versions[0]), true
 }
 
 // list lists the members of one kind.

@@ -74,9 +74,6 @@ type Set struct {
 	former           formerMembers
 	taken            []inventory.Inventory // see TakenFromAnnotation
 	historyIndex     *history.Index        // as Recover read it
-	// absentKinds are the kinds that were proven to have no objects when the members
-	// were listed last.
-	absentKinds map[schema.GroupKind]bool
 }
 
 // liveParent is the parent on the cluster, as it was last read or written.

@@ -46,6 +46,7 @@ type Request struct {
 	Resource  string // with its subresource, "deployments/status"
 	Namespace string
 	Name      string
+	Metadata  bool // the metadata of objects is requested, not the objects
 	URL       *url.URL
 	Arrived   time.Time
 	Answered  time.Time // start of the response; zero before
@@ -176,7 +177,7 @@ func (r Request) String() string {
 // describe parses the path of a request: /api/v1/namespaces/NS/pods/NAME,
 // /apis/G/V/RESOURCE/NAME and so on.
 func describe(r *http.Request) *Request {
-	out := &Request{Verb: "discovery", URL: r.URL}
+	out := &Request{Verb: "discovery", URL: r.URL, Metadata: strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata")}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch {
 	case len(parts) > 2 && parts[0] == "api":

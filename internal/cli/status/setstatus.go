@@ -84,17 +84,11 @@ type endpoints func(service object.ID) (bool, error)
 
 // observe reads the current status of the set.
 func (o *observer) observe(ctx context.Context) (*setStatus, error) {
-	set, err := o.open(ctx)
+	now, err := o.read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	now, err := o.observeMembers(ctx, set, func(service object.ID) (bool, error) { return o.Target.Cluster.HasEndpoints(ctx, service) })
-	if err != nil {
-		return nil, err
-	}
-	left, err := leftByHooks(ctx, o.Target.Cluster, set)
-	now.Notes = append(now.Notes, left...)
-	return now, err
+	return now.status, nil
 }
 
 // leftByHooks returns notes about what hooks left behind, or that it may not be read,
@@ -122,20 +116,6 @@ func (o *observer) open(ctx context.Context) (connect.Existing, error) {
 		return connect.Existing{}, err
 	}
 	return set, o.readRevision(ctx, set.History)
-}
-
-// observeMembers reads the current status of the set's members.
-func (o *observer) observeMembers(ctx context.Context, set connect.Existing, found endpoints) (*setStatus, error) {
-	members, err := set.FullMembers(ctx)
-	if err != nil {
-		return nil, err
-	}
-	o.learnColumns(ctx, members.Live)
-	now := o.setStatus(set.Parent.ID, members, time.Now(), found)
-	if remark := set.RecoveryNote(); remark != "" {
-		now.Notes = append([]string{remark}, now.Notes...)
-	}
-	return now, nil
 }
 
 // setStatus returns the status of a set with these members at a time. Its only

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/internal/cli/connect"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -25,70 +26,81 @@ func (watchEnded) Is(target error) bool { return target == event.ErrInterrupted 
 func (f *statusFlags) follow(cmd *cobra.Command, o *observer) error {
 	show, end := f.newRenderer(cmd)
 	defer end()
-	reader := &setPoller{observer: o}
-	return (&statusFollower{
-		read: reader.read, show: show,
-		watches: newWatchSet(func(ctx context.Context, v kube.View, changed func(kube.WatchEvent)) {
-			o.Target.Cluster.Watch(ctx, v.Kind, v.Namespace, v.Query, changed)
-		}),
-	}).follow(cmd.Context())
+	return (&statusFollower{read: o.read, show: show}).follow(cmd.Context())
 }
 
-// setPoller reads a set repeatedly.
-type setPoller struct {
-	*observer
-	unserved []schema.GroupKind // at the last read
-}
-
-// read reads the set, and its members if whole is set.
-func (r *setPoller) read(ctx context.Context, whole bool) (*setSnapshot, error) {
-	r.rediscover(ctx)
-	set, err := r.open(ctx)
+// read reads the set and its current status.
+func (o *observer) read(ctx context.Context) (*reading, error) {
+	set, err := o.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	left, err := leftByHooks(ctx, r.Target.Cluster, set)
+	members, err := set.FullMembers(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r.unserved = set.UnservedKinds()
-	s := &setSnapshot{
-		changeSignals: []kube.View{set.ParentView(), set.History.View()},
-		members:       set.MemberViews(),
-		perNamespace:  set.PerNamespace,
-		incomplete:    len(r.unserved) > 0,
-		setStatus: func(live []*unstructured.Unstructured, now time.Time, found endpoints) *setStatus {
-			out := r.setStatus(set.Parent.ID, set.FilterMembers(live), now, found)
-			out.Notes = append(out.Notes, left...)
-			return out
-		},
-		found:    func(service object.ID) (bool, error) { return r.Target.Cluster.HasEndpoints(ctx, service) },
-		backends: r.backends,
+	o.learnColumns(ctx, members.Live)
+	services, unread := map[object.ID]bool{}, false
+	now := o.setStatus(set.Parent.ID, members, time.Now(), func(service object.ID) (bool, error) {
+		if there, known := services[service]; known {
+			return there, nil
+		}
+		there, err := o.Target.Cluster.HasEndpoints(ctx, service)
+		if err != nil {
+			unread = true
+			return false, err
+		}
+		services[service] = there
+		return there, nil
+	})
+	now.Notes = set.WithRecoveryNote(now.Notes)
+	left, err := leftByHooks(ctx, o.Target.Cluster, set)
+	if err != nil {
+		return nil, err
 	}
-	if !whole {
-		return s, nil
-	}
-	if s.now, err = r.observeMembers(ctx, set, s.found); err == nil {
-		s.now.Notes = append(s.now.Notes, left...)
-	}
-	return s, err
+	now.Notes = append(now.Notes, left...)
+	return &reading{
+		status:     now,
+		incomplete: unread || len(members.Unknown) > 0,
+		versions:   func(ctx context.Context) (versions, error) { return o.versions(ctx, set, services) },
+	}, nil
 }
 
-// rediscover refreshes discovery for kinds that were not served. Errors leave
-// it as it was.
-func (r *setPoller) rediscover(ctx context.Context) {
-	seen := map[string]bool{}
-	for _, gk := range r.unserved {
-		if !seen[gk.Group] {
-			seen[gk.Group] = true
-			_ = r.Target.Cluster.Refresh(ctx, schema.GroupVersion{Group: gk.Group})
+// versions returns the versions of the set's parent, its history, its members, and the
+// EndpointSlices of these Services. It reads metadata only.
+func (o *observer) versions(ctx context.Context, set connect.Existing, services map[object.ID]bool) (versions, error) {
+	out := versions{}
+	add := func(objects []*unstructured.Unstructured, err error) error {
+		for _, obj := range objects {
+			out[string(obj.GetUID())] = obj.GetResourceVersion()
+		}
+		return err
+	}
+	parent := set.Parent.ID
+	kind, _ := kube.KindsOf(o.Target.Cluster)(schema.GroupVersionKind{Group: parent.Group, Kind: parent.Kind})
+	byName := kube.Query{Fields: "metadata.name=" + parent.Name, Metadata: true}
+	if err := add(o.Target.Cluster.List(ctx, kind, parent.Namespace, byName)); err != nil {
+		return nil, err
+	}
+	if err := add(set.History.Records(ctx)); err != nil {
+		return nil, err
+	}
+	members, err := set.Members(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, live := range members.Live {
+		out[string(live.GetUID())] = live.GetResourceVersion()
+	}
+	for _, note := range members.Remarks() { // on kinds and objects that may be members
+		out[note] = ""
+	}
+	for service := range services {
+		slices := kube.EndpointsOf(service.Name)
+		slices.Metadata = true
+		if err := add(o.Target.Cluster.List(ctx, kube.EndpointSliceKind(), service.Namespace, slices)); err != nil {
+			return nil, err
 		}
 	}
-}
-
-// backends returns the view of a Service's endpoints.
-func (r *setPoller) backends(service object.ID) kube.View {
-	slices := schema.GroupVersionKind{Group: "discovery.k8s.io", Version: "v1", Kind: "EndpointSlice"}
-	kind, _ := r.Target.Cluster.Kind(slices)
-	return kube.View{Kind: kind, Namespace: service.Namespace, Query: kube.Query{Labels: "kubernetes.io/service-name=" + service.Name}}
+	return out, nil
 }
