@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/internal/fleet"
+	"github.com/ordapply/ordapply/internal/text/strict"
 )
 
 // docs/files.md lists every field of the files that people write, from the types into
@@ -31,7 +32,7 @@ func TestFilesPage(t *testing.T) {
 		"`rules`. [Readiness](health.md) explains the conditions.\n\n" + rules +
 		"\n## Fleet\n\n" +
 		"The file of `ordapply apply --fleet`: clusters, and the cohorts that group them.\n" +
-		"[Fleets](fleets.md) explains it.\n\n" + fleetTable() +
+		"[Fleets](fleets.md) explains it.\n\n" + fieldTable("", fleet.Document()) +
 		"\n## Configuration\n\n" +
 		"The file of `ordapply --config`: names of [flags](commands.md) without dashes, such as\n" +
 		"`wave-timeout: 10m`. The command line and environment variables take precedence.\n\n" +
@@ -48,14 +49,6 @@ func TestFilesPage(t *testing.T) {
 	require.Equal(t, page, string(got), "run `make golden`")
 }
 
-func fleetTable() string {
-	table := "| field | type | meaning |\n|---|---|---|\n"
-	for _, f := range fleet.Fields() {
-		table += fmt.Sprintf("| `%s` | %s | %s |\n", f.Path, f.Type, f.Meaning)
-	}
-	return table
-}
-
 // fieldTable returns a table of the fields below a path, and of the fields in them. A type
 // whose fields are in the table already is named instead.
 func fieldTable(path string, of reflect.Type) string {
@@ -64,9 +57,12 @@ func fieldTable(path string, of reflect.Type) string {
 
 func fieldRows(path string, of reflect.Type, seen map[reflect.Type]string) string {
 	var rows strings.Builder
-	for _, field := range fieldsOf(of) {
+	for _, field := range strict.FieldsOf(of) {
 		name := path + field.Tag.Get("json")
 		kind, inner, step := describeType(field.Type)
+		if named := field.Tag.Get("type"); named != "" {
+			kind, inner = named, nil
+		}
 		meaning := field.Tag.Get("doc")
 		if known := seen[inner]; inner != nil && known != "" {
 			meaning += " Fields as in `" + known + "`."
