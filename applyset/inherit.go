@@ -215,11 +215,17 @@ func isAt(at fieldpath.PathElement, item any) bool {
 // FieldsOf returns the fields of a managedFields entry; empty if it cannot be
 // parsed.
 func FieldsOf(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
-	set := &fieldpath.Set{}
-	if entry.FieldsV1 == nil || set.FromJSON(bytes.NewReader(entry.FieldsV1.GetRawBytes())) != nil {
+	set, isValid := parseFields(entry)
+	if !isValid {
 		return &fieldpath.Set{}
 	}
 	return set
+}
+
+// parseFields is FieldsOf, and reports whether the entry has fields that can be parsed.
+func parseFields(entry metav1.ManagedFieldsEntry) (set *fieldpath.Set, isValid bool) {
+	set = &fieldpath.Set{}
+	return set, entry.FieldsV1 != nil && set.FromJSON(bytes.NewReader(entry.FieldsV1.GetRawBytes())) == nil
 }
 
 // withFields returns an entry with other fields; nil FieldsV1 if there are
