@@ -65,7 +65,7 @@ func (g *layerGraph) change(layer int, dependsOn []string, path string, problems
 	}
 	g.needs[layer] = nil
 	for i, name := range dependsOn {
-		at := fmt.Sprintf("%s[%d]", path, i)
+		at := plain.Item(path, i)
 		own := slices.Index(g.names, strings.TrimPrefix(name, g.order+"/"))
 		if exact := slices.Index(g.names, name); exact >= 0 {
 			own = exact

@@ -104,7 +104,7 @@ func (c *selectorCompiler) expressions(list []requirement, on aspect, path strin
 		c.refuse(path, "is empty: write a condition or leave the field out")
 	}
 	for i, r := range list {
-		at := fmt.Sprintf("%s[%d]", path, i)
+		at := plain.Item(path, i)
 		if r.Key == "" {
 			c.refuse(plain.Field(at, "key"), "is empty: write the key of the %s", on)
 			continue
