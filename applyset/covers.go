@@ -1,18 +1,18 @@
 package applyset
 
 import (
-	"encoding/json"
 	"slices"
-	"strings"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ordapply/ordapply/internal/fields"
 )
 
-// ownedValue is a position in an object with its owners, in the format of
-// managedFields, and its live value.
+// ownedValue is a position in an object with the sets of fields that its managers own
+// below it, and its live value. An empty set is that of a value that is owned as a whole.
 type ownedValue struct {
-	ours     map[string]any
-	others   []map[string]any // of managers that own something there
+	ours     *fieldpath.Set
+	others   []*fieldpath.Set // of managers that own something there
 	live     any
 	exists   bool          // the live object has a value there, which may be null
 	seen     bool          // the live value was read
@@ -20,22 +20,43 @@ type ownedValue struct {
 	ignored  []fields.Path // below it: fields that no fingerprint covers, so that their values are compared
 }
 
-// at returns the position of an entry below; ok is false if we own nothing
+// at returns the position of an element below; ok is false if we own nothing
 // there.
-func (p ownedValue) at(key string) (ownedValue, bool) {
-	ours, ok := p.ours[key].(map[string]any)
+func (p ownedValue) at(element fieldpath.PathElement) (ownedValue, bool) {
+	ours, ok := below(p.ours, element)
 	next := ownedValue{ours: ours, seen: p.seen, declared: p.declared}
 	for _, other := range p.others {
-		if set, has := other[key].(map[string]any); has {
+		if set, has := below(other, element); has {
 			next.others = append(next.others, set)
 		}
 	}
 	return next, ok
 }
 
+// below returns the fields of a set below an element; has is false if neither the element
+// nor anything below it is in the set.
+func below(set *fieldpath.Set, element fieldpath.PathElement) (found *fieldpath.Set, has bool) {
+	if found, has = set.Children.Get(element); has {
+		return found, true
+	}
+	return &fieldpath.Set{}, set.Members.Has(element)
+}
+
+// elements returns the elements that are directly in a set, or have something below them.
+func elements(set *fieldpath.Set) []fieldpath.PathElement {
+	all := make([]fieldpath.PathElement, 0, set.Members.Size())
+	set.Members.Iterate(func(at fieldpath.PathElement) { all = append(all, at) })
+	set.Children.Iterate(func(at fieldpath.PathElement) {
+		if !set.Members.Has(at) {
+			all = append(all, at)
+		}
+	})
+	return all
+}
+
 // field returns the position of a field of a map.
 func (p ownedValue) field(name string) (ownedValue, bool) {
-	next, ok := p.at("f:" + name)
+	next, ok := p.at(fieldpath.PathElement{FieldName: &name})
 	next.ignore(fields.BelowField(p.ignored, name))
 	fields, _ := p.live.(map[string]any)
 	next.live, next.exists = fields[name]
@@ -50,7 +71,7 @@ func (p *ownedValue) ignore(paths []fields.Path, whole bool) {
 
 // prove compares a value with the owners and the live value.
 func (p ownedValue) prove(value any) Proof {
-	if len(p.ours) == 0 {
+	if p.ours.Empty() {
 		return p.proveWhole(value)
 	}
 	switch value := value.(type) {
@@ -63,20 +84,17 @@ func (p ownedValue) prove(value any) Proof {
 			return p.proveItems(value)
 		}
 	}
-	if onlySelf(p.ours) {
-		return p.proveWhole(value)
-	}
 	return Differs
 }
 
-// proveWhole compares a value whose entry is `{}`. Declared fields are then
+// proveWhole compares a value below which we own nothing. Declared fields are then
 // owned as a whole. Otherwise it may be a map entry that is ours while none of
 // its content is.
 func (p ownedValue) proveWhole(value any) Proof {
 	switch {
 	case p.declared && len(p.ignored) == 0:
 		return Same
-	case slices.ContainsFunc(p.others, func(set map[string]any) bool { return len(set) > 0 }) && !isEmpty(value):
+	case slices.ContainsFunc(p.others, func(set *fieldpath.Set) bool { return !set.Empty() }) && !isEmpty(value):
 		return Differs
 	case !p.seen:
 		return NeedsBody
@@ -84,12 +102,6 @@ func (p ownedValue) proveWhole(value any) Proof {
 		return Same
 	}
 	return Differs
-}
-
-// onlySelf reports whether a set contains only the position itself.
-func onlySelf(fields map[string]any) bool {
-	_, self := fields["."]
-	return self && len(fields) == 1
 }
 
 // proveFields compares a map field by field. The PATCH would remove any other
@@ -102,9 +114,11 @@ func (p ownedValue) proveFields(value map[string]any, adjust func(key string, be
 	} else if !p.seen && !hasContent(value) {
 		proof = NeedsBody // the server does not store empty lists: the map may be gone
 	}
-	for entry := range p.ours {
-		key, isField := strings.CutPrefix(entry, "f:")
-		if _, has := value[key]; entry != "." && (!isField || !has) {
+	for _, at := range elements(p.ours) {
+		if at.FieldName == nil {
+			return Differs
+		}
+		if _, has := value[*at.FieldName]; !has {
 			return Differs
 		}
 	}
@@ -135,7 +149,7 @@ func (p ownedValue) proveUnowned(value any) Proof {
 	switch {
 	case !isList || len(items) > 0:
 		return Differs
-	case slices.ContainsFunc(p.others, func(set map[string]any) bool { return len(set) == 0 }):
+	case slices.ContainsFunc(p.others, (*fieldpath.Set).Empty):
 		return Differs // owned as a whole, and no longer by us
 	case p.declared:
 		return Same
@@ -152,15 +166,16 @@ func (p ownedValue) proveUnowned(value any) Proof {
 // of the PATCH.
 func (p ownedValue) proveItems(items []any) Proof {
 	proof, last := Same, -1
+	owned := elements(p.ours)
 	for _, item := range items {
-		entry, ok := p.entryOf(item)
+		element, ok := p.elementOf(item, owned)
 		if !ok {
 			return Differs
 		}
-		below, _ := p.at(entry)
+		below, _ := p.at(element)
 		below.ignore(fields.BelowItem(p.ignored, item))
 		if p.seen {
-			index := p.indexOf(entry)
+			index := p.indexOf(element)
 			if index <= last {
 				return Differs
 			}
@@ -173,19 +188,19 @@ func (p ownedValue) proveItems(items []any) Proof {
 			return Differs
 		}
 	}
-	if entries := len(p.ours); entries > len(items) && (entries != len(items)+1 || p.ours["."] == nil) {
+	if len(owned) > len(items) {
 		return Differs
 	}
 	return proof
 }
 
-// indexOf returns the index of an entry's live item; -1 if there is none or
+// indexOf returns the index of an element's live item; -1 if there is none or
 // more than one. A key that was applied as null has its default there, or none.
-func (p ownedValue) indexOf(entry string) int {
+func (p ownedValue) indexOf(element fieldpath.PathElement) int {
 	items, _ := p.live.([]any)
 	found := -1
 	for i, item := range items {
-		if !isEntryOf(entry, item, func(_, want string, _ bool) bool { return want == "null" }) {
+		if !isAt(element, item, func(_ string, want any, _ bool) bool { return want == nil }) {
 			continue
 		}
 		if found >= 0 {
@@ -196,48 +211,49 @@ func (p ownedValue) indexOf(entry string) int {
 	return found
 }
 
-// entryOf returns the entry for an item. A key that the item does not have was
-// defaulted, so its field has no owner. If more than one entry matches, ok is
+// elementOf returns the element for an item. A key that the item does not have was
+// defaulted, so its field has no owner. If more than one element matches, ok is
 // false.
-func (p ownedValue) entryOf(item any) (string, bool) {
-	found, count := "", 0
-	for name, below := range p.ours {
-		fields, ok := below.(map[string]any)
-		isDefaulted := func(key, _ string, given bool) bool { _, owned := fields["f:"+key]; return !given && !owned }
-		if ok && isEntryOf(name, item, isDefaulted) {
-			found = name
+func (p ownedValue) elementOf(item any, owned []fieldpath.PathElement) (found fieldpath.PathElement, ok bool) {
+	count := 0
+	for _, element := range owned {
+		isDefaulted := func(key string, _ any, given bool) bool {
+			if given {
+				return false
+			}
+			set, _ := p.ours.Children.Get(element)
+			if set == nil {
+				return true
+			}
+			_, isOwned := below(set, fieldpath.PathElement{FieldName: &key})
+			return !isOwned
+		}
+		if isAt(element, item, isDefaulted) {
+			found = element
 			count++
 		}
 	}
 	return found, count == 1
 }
 
-// isEntryOf reports whether an item has the value of a list entry, v:value, or the keys of
-// k:{"key":value,…}, except for those that need not be equal. It has at least one of the
-// keys, or a key is null.
-func isEntryOf(entry string, item any, isOpen func(key, want string, given bool) bool) bool {
-	if text, ok := strings.CutPrefix(entry, "v:"); ok {
-		return sameValue(text, item)
+// isAt reports whether an item has the value of an element, or its keys, except for those
+// that need not be equal. It has at least one of the keys, or a key is null.
+func isAt(element fieldpath.PathElement, item any, isOpen func(key string, want any, given bool) bool) bool {
+	if element.Value != nil {
+		return equal((*element.Value).Unstructured(), item)
 	}
-	fields, isMap := item.(map[string]any)
-	keys, ok := keysOf(entry)
-	if !isMap || !ok {
+	of, isMap := item.(map[string]any)
+	if !isMap || element.Key == nil {
 		return false
 	}
 	known := false
-	for key, want := range keys {
-		has, given := fields[key]
-		if !isOpen(key, string(want), given) && (!given || !sameValue(string(want), has)) {
+	for _, key := range *element.Key {
+		has, given := of[key.Name]
+		want := key.Value.Unstructured()
+		if !isOpen(key.Name, want, given) && (!given || !equal(want, has)) {
 			return false
 		}
-		known = known || given || string(want) == "null"
+		known = known || given || want == nil
 	}
 	return known
-}
-
-// keysOf returns the keys of an entry k:{…}.
-func keysOf(entry string) (map[string]json.RawMessage, bool) {
-	text, ok := strings.CutPrefix(entry, "k:")
-	var keys map[string]json.RawMessage
-	return keys, ok && json.Unmarshal([]byte(text), &keys) == nil
 }

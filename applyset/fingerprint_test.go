@@ -131,7 +131,7 @@ func TestAnyFieldThatIsNoLongerOursIsFound(t *testing.T) {
 			changed := live(t, desired, "{}")
 			entries := changed.Object["metadata"].(map[string]any)["managedFields"].([]any)
 			entries[1].(map[string]any)["fieldsV1"] = full
-			if len(fields) > 0 {
+			if _, position := fields["."]; len(fields) > 1 || len(fields) == 1 && !position { // a server writes a position alone as {}
 				require.False(t, isUnchanged(desired, changed.DeepCopy(), "ordapply"), "without %s", key)
 				taken++
 			}
@@ -140,7 +140,7 @@ func TestAnyFieldThatIsNoLongerOursIsFound(t *testing.T) {
 		}
 	}
 	without(full)
-	require.Equal(t, 16, taken)
+	require.Equal(t, 15, taken)
 }
 
 // What only the object's body can prove is Unseen given its metadata.

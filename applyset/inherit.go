@@ -8,7 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/ordapply/ordapply/internal/fields"
 )
 
 // BeforeFirstApply is the field manager to which the API server assigns all
@@ -109,18 +110,14 @@ func (in ownershipMigrator) migrates(entry metav1.ManagedFieldsEntry, fields *fi
 
 // withoutFinalizersAndOwners returns a set without finalizers and owner
 // references.
-func withoutFinalizersAndOwners(fields *fieldpath.Set) *fieldpath.Set {
+func withoutFinalizersAndOwners(owned *fieldpath.Set) *fieldpath.Set {
 	kept := &fieldpath.Set{}
-	fields.Iterate(func(path fieldpath.Path) {
-		if len(path) < 2 || !isField(path[0], "metadata") || !isField(path[1], "finalizers") && !isField(path[1], "ownerReferences") {
+	owned.Iterate(func(path fieldpath.Path) {
+		if !fields.StartsWith(path, "metadata", "finalizers") && !fields.StartsWith(path, "metadata", "ownerReferences") {
 			kept.Insert(path.Copy())
 		}
 	})
 	return kept
-}
-
-func isField(at fieldpath.PathElement, name string) bool {
-	return at.FieldName != nil && *at.FieldName == name
 }
 
 // lastApplied returns the object in kubectl's last-applied annotation,
@@ -180,7 +177,7 @@ func itemAt(in any, at fieldpath.PathElement) (any, bool) {
 	case []any:
 		var found []any
 		for _, item := range in {
-			if isAt(at, item) {
+			if fields.MayBeItem(item, at) {
 				found = append(found, item)
 			}
 		}
@@ -191,35 +188,20 @@ func itemAt(in any, at fieldpath.PathElement) (any, bool) {
 	return nil, false
 }
 
-func isAt(at fieldpath.PathElement, item any) bool {
-	if at.Value != nil {
-		return value.Equals(value.NewValueInterface(item), *at.Value)
-	}
-	fields, ok := item.(map[string]any)
-	if at.Key == nil || !ok {
-		return false
-	}
-	same := 0
-	for _, key := range *at.Key {
-		has, ok := fields[key.Name]
-		if ok && !value.Equals(value.NewValueInterface(has), key.Value) {
-			return false
-		}
-		if ok {
-			same++
-		}
-	}
-	return same > 0
-}
-
 // FieldsOf returns the fields of a managedFields entry; empty if it cannot be
 // parsed.
 func FieldsOf(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
-	set := &fieldpath.Set{}
-	if entry.FieldsV1 == nil || set.FromJSON(bytes.NewReader(entry.FieldsV1.GetRawBytes())) != nil {
+	set, isValid := parseFields(entry)
+	if !isValid {
 		return &fieldpath.Set{}
 	}
 	return set
+}
+
+// parseFields is FieldsOf, and reports whether the entry has fields that can be parsed.
+func parseFields(entry metav1.ManagedFieldsEntry) (set *fieldpath.Set, isValid bool) {
+	set = &fieldpath.Set{}
+	return set, entry.FieldsV1 != nil && set.FromJSON(bytes.NewReader(entry.FieldsV1.GetRawBytes())) == nil
 }
 
 // withFields returns an entry with other fields; nil FieldsV1 if there are

@@ -1,11 +1,14 @@
 package applyset
 
 import (
+	"bytes"
+	"encoding/json"
 	"iter"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // Writer is an entry of a live object's managedFields as it was decoded. To convert all
@@ -42,4 +45,14 @@ func Writers(live *unstructured.Unstructured) iter.Seq[Writer] {
 			}
 		}
 	}
+}
+
+// Set returns the fields of the entry.
+func (w Writer) Set() (*fieldpath.Set, error) {
+	set := &fieldpath.Set{}
+	text, err := json.Marshal(w.Fields)
+	if err != nil {
+		return nil, err
+	}
+	return set, set.FromJSON(bytes.NewReader(text))
 }

@@ -1,11 +1,12 @@
 package applyset
 
 import (
-	"encoding/json"
+	"cmp"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
 // keyPrefix is the prefix of the labels and annotations of KEP-3659.
@@ -16,18 +17,19 @@ const keyPrefix = "applyset.kubernetes.io/"
 // owners. Entries that cannot be parsed are unchanged.
 func WithParentFields(entries []metav1.ManagedFieldsEntry, manager string) []metav1.ManagedFieldsEntry {
 	var out []metav1.ManagedFieldsEntry
-	taken := map[string]map[string]any{} // by API version
+	taken := map[string]*fieldpath.Set{} // by API version
 	for _, entry := range entries {
-		fields := readFields(entry)
-		if entry.Manager == manager && entry.Operation == metav1.ManagedFieldsOperationApply || fields == nil {
+		fields, isValid := parseFields(entry)
+		if entry.Manager == manager && entry.Operation == metav1.ManagedFieldsOperationApply || !isValid {
 			out = append(out, entry)
 			continue
 		}
-		if moved := cutParentFields(fields); len(moved) > 0 {
-			mergeFields(below(taken, entry.APIVersion), moved)
-			entry.FieldsV1 = writeFields(fields)
+		if moved := parentFields(fields); !moved.Empty() {
+			fields = withoutEmptyMaps(fields.Difference(moved))
+			taken[entry.APIVersion] = moved.Union(cmp.Or(taken[entry.APIVersion], &fieldpath.Set{}))
+			entry = withFields(entry, fields)
 		}
-		if len(fields) > 0 {
+		if !fields.Empty() {
 			out = append(out, entry)
 		}
 	}
@@ -39,66 +41,35 @@ func WithParentFields(entries []metav1.ManagedFieldsEntry, manager string) []met
 			at = len(out)
 			out = append(out, metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: version, FieldsType: "FieldsV1"})
 		}
-		mergeFields(fields, readFields(out[at]))
-		out[at].FieldsV1 = writeFields(fields)
+		out[at] = withFields(out[at], fields.Union(FieldsOf(out[at])))
 	}
 	return out
 }
 
-// cutParentFields removes the labels and annotations of KEP-3659 from fields,
-// and returns them in the same format.
-func cutParentFields(fields map[string]any) map[string]any {
-	moved := map[string]any{}
-	metadata, _ := fields["f:metadata"].(map[string]any)
-	for _, place := range []string{"f:labels", "f:annotations"} {
-		keys, _ := metadata[place].(map[string]any)
-		for key, value := range keys {
-			if strings.HasPrefix(key, "f:"+keyPrefix) {
-				below(below(moved, "f:metadata"), place)[key] = value
-				delete(keys, key)
-			}
-		}
-		if len(keys) == 0 || len(keys) == 1 && keys["."] != nil {
-			delete(metadata, place)
+// parentPlaces are the maps in which a parent has the fields of KEP-3659.
+func parentPlaces() []fieldpath.Path {
+	return []fieldpath.Path{fieldpath.MakePathOrDie("metadata", "labels"), fieldpath.MakePathOrDie("metadata", "annotations")}
+}
+
+// parentFields returns the labels and annotations of KEP-3659 among fields.
+func parentFields(fields *fieldpath.Set) *fieldpath.Set {
+	found := &fieldpath.Set{}
+	for path := range fields.All() {
+		inPlace := slices.ContainsFunc(parentPlaces(), func(place fieldpath.Path) bool { return len(path) == 3 && path[:2].Equals(place) })
+		if inPlace && path[2].FieldName != nil && strings.HasPrefix(*path[2].FieldName, keyPrefix) {
+			found.Insert(path.Copy())
 		}
 	}
-	if len(metadata) == 0 {
-		delete(fields, "f:metadata")
-	}
-	return moved
+	return found
 }
 
-// below returns the map at a key, creating it if necessary.
-func below[V any](fields map[string]V, key string) map[string]any {
-	next, ok := any(fields[key]).(map[string]any)
-	if !ok || next == nil {
-		next = map[string]any{}
-		fields[key] = any(next).(V)
-	}
-	return next
-}
-
-// mergeFields adds fields to others.
-func mergeFields(into, from map[string]any) {
-	for key, value := range from {
-		if nested, ok := value.(map[string]any); ok {
-			mergeFields(below(into, key), nested)
+// withoutEmptyMaps returns fields without the maps themselves of which nothing else is left.
+func withoutEmptyMaps(fields *fieldpath.Set) *fieldpath.Set {
+	empty := &fieldpath.Set{}
+	for _, place := range parentPlaces() {
+		if fields.WithPrefix(place[0]).WithPrefix(place[1]).Empty() {
+			empty.Insert(place)
 		}
 	}
-}
-
-func readFields(entry metav1.ManagedFieldsEntry) map[string]any {
-	var fields map[string]any
-	if entry.FieldsV1 == nil || json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields) != nil {
-		return nil
-	}
-	return fields
-}
-
-func writeFields(fields map[string]any) *metav1.FieldsV1 {
-	text, err := json.Marshal(fields)
-	if err != nil { // they were parsed from JSON
-		return nil
-	}
-	return metav1.NewFieldsV1(string(text))
+	return fields.Difference(empty)
 }

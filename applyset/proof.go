@@ -5,6 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ordapply/ordapply/internal/fields"
 	"github.com/ordapply/ordapply/object"
@@ -55,14 +56,19 @@ func rootOf(desired, live *unstructured.Unstructured, manager string) (ownedValu
 	root := ownedValue{live: live.Object, seen: true, declared: object.IsNative(desired.GroupVersionKind().Group), ignored: fields.Of(desired.GetAnnotations())}
 	mine := false
 	for w := range Writers(live) {
+		if w.Fields == nil {
+			continue
+		}
+		set, err := w.Set()
 		switch {
-		case w.Fields == nil:
+		case err != nil:
+			return ownedValue{}, false
 		case w.Manager != manager || w.Operation != metav1.ManagedFieldsOperationApply || w.Subresource != "":
-			root.others = append(root.others, w.Fields)
+			root.others = append(root.others, set)
 		case w.APIVersion != desired.GetAPIVersion():
 			return ownedValue{}, false
 		default:
-			root.ours, mine = w.Fields, true
+			root.ours, mine = set, true
 		}
 	}
 	return root, mine
@@ -105,7 +111,11 @@ func (p ownedValue) proveObject(object map[string]any, body bool) Proof {
 // The API server copies its values to data and does not change the owners of
 // data.
 func (p ownedValue) hasStringData() bool {
-	return p.declared && slices.ContainsFunc(p.others, func(set map[string]any) bool { return set["f:stringData"] != nil })
+	stringData := "stringData"
+	return p.declared && slices.ContainsFunc(p.others, func(set *fieldpath.Set) bool {
+		_, has := below(set, fieldpath.PathElement{FieldName: &stringData})
+		return has
+	})
 }
 
 func ownMetadata(metadata any) map[string]any {

@@ -9,14 +9,13 @@ import (
 	"strings"
 	"sync"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/internal/judge/condition"
 	"github.com/ordapply/ordapply/internal/judge/status"
-	"github.com/ordapply/ordapply/internal/text/tree"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/text/strict"
 )
 
 const (
@@ -76,20 +75,24 @@ var builtin = sync.OnceValue(func() *Rules {
 // The error joins all errors, each with its position: rules[3].readyWhen.
 func ParseRules(data []byte) (*Rules, error) {
 	rules, err := readRules(data)
+	if rules != nil {
+		err = errors.Join(err, rules.compile())
+	}
 	if err != nil {
 		return nil, err
 	}
-	return rules, rules.compile()
+	return rules, nil
 }
 
 // NewRules compiles rules of another file. place is the field of the list, for errors, which
 // are those of ParseRules.
 func NewRules(place string, rules []Rule) (*Rules, error) {
-	rs, err := newRules(place, rules)
-	if err != nil {
+	var faults strict.Faults
+	rs := newRules(place, rules, &faults)
+	if err := errors.Join(faults.Err(), rs.compile()); err != nil {
 		return nil, err
 	}
-	return rs, rs.compile()
+	return rs, nil
 }
 
 // Then returns these rules followed by others, which apply where these do not.
@@ -103,50 +106,56 @@ func (rs *Rules) Then(others ...*Rules) *Rules {
 	return all
 }
 
+// readRules reads a rules file and compiles none of its conditions. With an error the rules
+// are those that could be read, nil if the text is no rules file.
 func readRules(data []byte) (*Rules, error) {
-	var is metav1.TypeMeta
-	if err := tree.Unmarshal(data, &is); err == nil && (is.APIVersion != rulesAPIVersion || is.Kind != rulesKind) {
-		return nil, fmt.Errorf("it is not a rules file: its kind is %s and its apiVersion %s; set apiVersion: %s and kind: %s",
-			cmp.Or(is.Kind, "empty"), cmp.Or(is.APIVersion, "empty"), rulesAPIVersion, rulesKind)
+	document, err := strict.Read(data, "a rules file", fmt.Sprintf("apiVersion %s, kind %s and rules", rulesAPIVersion, rulesKind))
+	if err != nil {
+		return nil, err
 	}
 	var file rulesFile
-	body, err := tree.ToJSON(data)
-	if err == nil {
-		err = yaml.UnmarshalStrict(body, &file)
+	faults := strict.Decode(document, &file)
+	if !faults.Under("apiVersion") && !faults.Under("kind") && (file.APIVersion != rulesAPIVersion || file.Kind != rulesKind) {
+		return nil, fmt.Errorf("it is not a rules file: its kind is %s and its apiVersion %s; set apiVersion: %s and kind: %s",
+			cmp.Or(file.Kind, "empty"), cmp.Or(file.APIVersion, "empty"), rulesAPIVersion, rulesKind)
 	}
-	if err != nil {
-		return nil, errors.New(strings.TrimPrefix(err.Error(), "error unmarshaling JSON: while decoding JSON: json: "))
-	}
-	return newRules("rules", file.Rules)
+	rules := newRules("rules", file.Rules, &faults)
+	return rules, faults.Err()
 }
 
-func newRules(place string, rules []Rule) (*Rules, error) {
+// newRules adds the faults of rules to those of reading them.
+func newRules(place string, rules []Rule, faults *strict.Faults) *Rules {
 	rs := &Rules{make([]rule, len(rules))}
-	var errs []error
 	for i := range rules {
-		rs.rules[i] = rule{Rule: rules[i], place: fmt.Sprintf("%s[%d]", place, i)}
-		errs = append(errs, rs.rules[i].complete())
+		r := &rs.rules[i]
+		*r = rule{Rule: rules[i], place: plain.Item(place, i)}
+		r.name = groupKind(r.groupPattern(), r.Kind)
+		r.compiled = sync.OnceValues(r.compile)
+		if !faults.Under(r.place) { // else a consequence of what could not be read
+			r.check(faults)
+		}
 	}
-	return rs, errors.Join(errs...)
+	return rs
 }
 
-// complete validates what can be validated without compiling.
-func (r *rule) complete() error {
-	group := "*"
-	if r.Group != nil {
-		group = *r.Group
+// groupPattern returns the pattern of the group.
+func (r *rule) groupPattern() string {
+	if r.Group == nil {
+		return "*"
 	}
-	r.name = groupKind(group, r.Kind)
+	return *r.Group
+}
+
+// check validates what can be validated without compiling.
+func (r *rule) check(faults *strict.Faults) {
 	switch {
 	case r.Kind == "":
-		return fmt.Errorf("%s.kind is missing; * means every kind", r.place)
+		faults.Add(r.place+".kind", "is missing; * means every kind")
 	case r.ReadyWhen+r.FailedWhen+r.DegradedWhen+r.UnknownWhen+r.SuspendedWhen+r.MissingWhen == "":
-		return fmt.Errorf("%s has no condition: set readyWhen, failedWhen or both", r.place)
-	case strings.ContainsAny(group+r.Kind, `?[]\/`):
-		return fmt.Errorf("%s: %s is not a valid pattern for a kind: only * is special", r.place, r.name)
+		faults.Add(r.place, "has no condition: set readyWhen, failedWhen or both")
+	case strings.ContainsAny(r.groupPattern()+r.Kind, `?[]\/`):
+		faults.Add(r.place, "%s is not a valid pattern for a kind: only * is special", r.name)
 	}
-	r.compiled = sync.OnceValues(r.compile)
-	return nil
 }
 
 // compile compiles the conditions.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+
+	"github.com/ordapply/ordapply/internal/text/strict"
 )
 
 // The build and the applier share one file. Stacks, timeouts and health rules
@@ -77,18 +79,16 @@ func ReadApplier(document []byte) (Applier, error) {
 	if err != nil {
 		return Applier{}, err
 	}
-	var d decoder
 	var a Applier
 	own := map[string]any{}
-	for _, field := range fieldsOf(reflect.TypeFor[applierFields]()) {
+	for _, field := range strict.FieldsOf(reflect.TypeFor[applierFields]()) {
 		if value, has := tree[field.Tag.Get("json")]; has {
 			own[field.Tag.Get("json")] = value
 		}
 	}
-	d.object(reflect.ValueOf(&a.applierFields).Elem(), own, "")
-	a.problems = d.problems
+	a.problems = decode(own, &a.applierFields)
 	a.Alone = len(own) > 0 && tree["sortOrder"] == nil && tree["layers"] == nil && tree["typeOrder"] == nil
-	return a, d.problems.asError()
+	return a, a.problems.asError()
 }
 
 // selecting are the fields by which an application or a rule selects resources.

@@ -12,13 +12,11 @@ const DefaultName = "default"
 
 // config is the SortOrder as written. The json tags name its fields, the doc
 // tags describe them for editors; decode and Schema read both, so that
-// implementation and documentation agree. A field with a values tag must be
-// omitted for its default: an empty string is an error, and the tag says what
-// to write.
+// implementation and documentation agree. Package strict explains the other tags.
 type config struct {
 	APIVersion  string         `json:"apiVersion" doc:"Always ordapply.dev/v1alpha1."`
 	Kind        string         `json:"kind" doc:"Always SortOrder."`
-	Metadata    metadata       `json:"metadata" doc:"The name of the order, which the stamps contain."`
+	Metadata    metadata       `json:"metadata" open:"true" doc:"The name of the order, which the stamps contain."`
 	SortOrder   []selectorSpec `json:"sortOrder" doc:"Selectors; a resource belongs to the first one it matches."`
 	TypeOrder   typeOrderSpec  `json:"typeOrder" doc:"The order of kinds within a layer: legacy (kustomize's, the default), helm, fifo (as read), or an object with default, first and last." values:"legacy, helm or fifo"`
 	OutputOrder string         `json:"outputOrder" doc:"Where the output has unmatched resources: plan (the default), before the first resource that needs them; precedence, at the position of the unmatched layer." values:"plan or precedence"`
@@ -69,9 +67,9 @@ type selectorSpec struct {
 
 // conditionSpec are conditions on a resource's metadata, except its name.
 type conditionSpec struct {
-	MatchAnnotations map[string]string `json:"matchAnnotations" doc:"Annotations that a resource must have."`
+	MatchAnnotations map[string]string `json:"matchAnnotations" for:"annotations" doc:"Annotations that a resource must have."`
 	MatchExpressions []requirement     `json:"matchExpressions" doc:"Conditions on annotations."`
-	LabelSelector    *labelSelector    `json:"labelSelector" doc:"A label selector, as in a Deployment."`
+	LabelSelector    *labelSelector    `json:"labelSelector" for:"matchLabels labels" write:"labelSelector: {matchLabels: {…}}" doc:"A label selector, as in a Deployment."`
 	Group            *string           `json:"group" doc:"The API group; an empty string is the core group."`
 	Kind             *string           `json:"kind" doc:"The resource's kind."`
 	Namespace        *string           `json:"namespace" doc:"The namespace; an empty string is a resource without one."`

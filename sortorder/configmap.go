@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	texttree "github.com/ordapply/ordapply/internal/text/tree"
-	"sigs.k8s.io/yaml"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/text/strict"
 )
 
 // fromData converts a ConfigMap's data to the fields of a SortOrder. kpt passes
@@ -22,59 +22,55 @@ import (
 //	  typeOrder: helm
 //	  sortOrder: |
 //	    - matchAnnotations: {tier: foundation}
-func (d *decoder) fromData(object map[string]any) map[string]any {
+func fromData(object map[string]any) (map[string]any, Problems) {
+	var problems Problems
 	tree := map[string]any{"apiVersion": APIVersion, "kind": Kind, "metadata": map[string]any{"name": DefaultName}}
 	data, ok := object["data"].(map[string]any)
 	if !ok && object["data"] != nil {
-		d.problems.add("data", "must be a map of strings, not %s", describe(object["data"]))
+		problems.add("data", "must be a map of strings, not %s", strict.Describe(object["data"]))
 	}
 	for _, name := range slices.Sorted(maps.Keys(data)) {
 		text, ok := data[name].(string)
 		switch {
 		case !ok:
-			d.problems.add("data."+name, "must be a string, not %s", describe(data[name]))
+			problems.add(plain.Field("data", name), "must be a string, not %s", strict.Describe(data[name]))
 		case name == "name":
 			tree["metadata"] = map[string]any{"name": text}
 		default:
-			d.fromText(tree, name, text)
+			value, err := fromText(name, text)
+			if err != nil {
+				problems.add(plain.Field("data", name), "%s", asProblems(err)[0].Message)
+				continue
+			}
+			tree[name] = value
 		}
 	}
-	return tree
+	return tree, problems
 }
 
 // fromText parses a value of a ConfigMap according to its field's type. An
 // invalid boolean remains a string, which is rejected later.
-func (d *decoder) fromText(tree map[string]any, name, text string) {
-	tree[name] = text
+func fromText(name, text string) (any, error) {
 	want := fieldType(name)
 	if want == nil || want.Kind() == reflect.String {
-		return
+		return text, nil
 	}
 	if want.Kind() == reflect.Bool {
 		if value, err := strconv.ParseBool(text); err == nil {
-			tree[name] = value
+			return value, nil
 		}
-		return
+		return text, nil
 	}
-	var value any
-	body, err := texttree.ToJSON([]byte(text))
-	if err == nil {
-		err = yaml.Unmarshal(body, &value)
-	}
-	if err != nil {
-		d.problems.add("data."+name, "is not valid YAML: %s", yamlReason(err))
-		delete(tree, name)
-		return
-	}
+	value, err := strict.Value([]byte(text))
 	if list, ok := value.(string); ok && want == reflect.TypeFor[[]string]() {
-		value = splitWords(list)
+		return splitWords(list), err
 	}
-	tree[name] = value
+	return value, err
 }
 
 // fieldType returns the type of a field that data may set, or nil.
 func fieldType(name string) reflect.Type {
-	for _, field := range fieldsOf(reflect.TypeFor[config]()) {
+	for _, field := range strict.FieldsOf(reflect.TypeFor[config]()) {
 		if field.Tag.Get("json") == name {
 			return field.Type
 		}

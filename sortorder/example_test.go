@@ -61,7 +61,7 @@ sortOrder:
 		}
 	}
 	// Output:
-	// sortOrder[0].matchAnotations unknown field (did you mean matchAnnotations?)
+	// sortOrder[0].matchAnotations unknown field; did you mean matchAnnotations?
 	// sortOrder[1].gate is "applyed": write ready or applied
 }
 

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ordapply/ordapply/internal/nearest"
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // Layer is a named set of resources with its position.
@@ -42,14 +45,14 @@ func newLayerGraph(order string, names []string, changes []layerSpec, problems *
 		layer := slices.Index(names, change.Name)
 		switch {
 		case change.Name == "":
-			problems.add(join(path, "name"), "is missing: name a layer of sortOrder")
+			problems.add(plain.Field(path, "name"), "is missing: name a layer of sortOrder")
 		case layer < 0:
-			problems.add(join(path, "name"), "is %q, which is not a layer of sortOrder%s", change.Name, didYouMean(change.Name, names))
+			problems.add(plain.Field(path, "name"), "is %q, which is not a layer of sortOrder%s", change.Name, nearest.DidYouMean(change.Name, names))
 		case seen[change.Name]:
-			problems.add(join(path, "name"), "repeats %q: give each layer one entry", change.Name)
+			problems.add(plain.Field(path, "name"), "repeats %q: give each layer one entry", change.Name)
 		default:
 			seen[change.Name] = true
-			g.change(layer, change.DependsOn, join(path, "dependsOn"), problems)
+			g.change(layer, change.DependsOn, plain.Field(path, "dependsOn"), problems)
 		}
 	}
 	return g
@@ -62,7 +65,7 @@ func (g *layerGraph) change(layer int, dependsOn []string, path string, problems
 	}
 	g.needs[layer] = nil
 	for i, name := range dependsOn {
-		at := fmt.Sprintf("%s[%d]", path, i)
+		at := plain.Item(path, i)
 		own := slices.Index(g.names, strings.TrimPrefix(name, g.order+"/"))
 		if exact := slices.Index(g.names, name); exact >= 0 {
 			own = exact
@@ -74,9 +77,9 @@ func (g *layerGraph) change(layer int, dependsOn []string, path string, problems
 		case own >= 0:
 			g.needs[layer] = append(g.needs[layer], own)
 		case !foreign:
-			problems.add(at, "is %q, which is not a layer of sortOrder%s; write a layer of another order as order/layer", name, didYouMean(name, g.names))
+			problems.add(at, "is %q, which is not a layer of sortOrder (write a layer of another order as order/layer)%s", name, nearest.DidYouMean(name, g.names))
 		case order == g.order:
-			problems.add(at, "is %q, but this order has no layer %s%s", name, other, didYouMean(other, g.names))
+			problems.add(at, "is %q, but this order has no layer %s%s", name, other, nearest.DidYouMean(other, g.names))
 		case order == "" || other == "":
 			problems.add(at, "is %q: write order/layer", name)
 		default:

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/internal/fleet"
+	"github.com/ordapply/ordapply/internal/text/strict"
 )
 
 // docs/files.md lists every field of the files that people write, from the types into
@@ -29,7 +30,7 @@ func TestFilesPage(t *testing.T) {
 		"The file of `ordapply --health-rules`: `apiVersion: " + APIVersion + "`, `kind: HealthRules`, and\n" +
 		"`rules`, a list with the fields of `stacks[].health` ([readiness](health.md#rules-for-a-kind)).\n" +
 		"\n## Fleet\n\n" +
-		"The file of `ordapply apply --fleet` ([fleets](fleets.md)).\n\n" + fleetTable() +
+		"The file of `ordapply apply --fleet` ([fleets](fleets.md)).\n\n" + fieldTable("", fleet.Document()) +
 		"\n## Configuration\n\n" +
 		"The file of `ordapply --config`: names of [flags](commands.md) without dashes, such as\n" +
 		"`wave-timeout: 10m`. The command line and environment variables take precedence.\n\n" +
@@ -46,21 +47,6 @@ func TestFilesPage(t *testing.T) {
 	require.Equal(t, page, string(got), "run `make golden`")
 }
 
-func fleetTable() string {
-	table := "| field | meaning |\n|---|---|\n"
-	const selector = "cohorts[].selector"
-	for _, f := range fleet.Fields() {
-		if strings.HasPrefix(f.Path, selector+".") {
-			continue
-		}
-		if f.Path == selector {
-			f.Meaning += " Fields as in `sortOrder[].labelSelector`."
-		}
-		table += fieldRow(f.Path, f.Type, f.Meaning)
-	}
-	return table
-}
-
 // fieldTable returns a table of the fields below a path, and of the fields in them. If the
 // fields of a type are in the table already, a reference to them takes their place.
 func fieldTable(path string, of reflect.Type) string {
@@ -69,7 +55,7 @@ func fieldTable(path string, of reflect.Type) string {
 
 func fieldRows(path string, of reflect.Type, seen map[reflect.Type]string) string {
 	var rows strings.Builder
-	for _, field := range fieldsOf(of) {
+	for _, field := range strict.FieldsOf(of) {
 		if isCondition(of, field) && path != "sortOrder[]." {
 			if field.Index[len(field.Index)-1] == 0 {
 				fmt.Fprintf(&rows, "| `%s…` | `matchAnnotations` to `namespace`, as in `sortOrder[]`. |\n", path)
@@ -78,6 +64,9 @@ func fieldRows(path string, of reflect.Type, seen map[reflect.Type]string) strin
 		}
 		name := path + field.Tag.Get("json")
 		kind, inner, step := describeType(field.Type)
+		if named := field.Tag.Get("type"); named != "" {
+			kind, inner = named, nil
+		}
 		meaning := field.Tag.Get("doc")
 		if known := seen[inner]; inner != nil && known != "" {
 			meaning += " Fields as in `" + known + "`."

@@ -1,16 +1,13 @@
 package sortorder
 
 import (
-	"bytes"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
+	"github.com/ordapply/ordapply/internal/nearest"
 	"github.com/ordapply/ordapply/internal/plan/stamp"
-	"github.com/ordapply/ordapply/internal/text/tree"
+	"github.com/ordapply/ordapply/internal/text/strict"
 )
 
 // Default returns the order without a configuration: no selectors, the legacy
@@ -29,21 +26,21 @@ func Parse(document []byte) (*Order, error) {
 	if err != nil {
 		return nil, err
 	}
-	var d decoder
 	if _, hasData := tree["data"]; tree["kind"] == "ConfigMap" || tree["kind"] == Kind && tree["apiVersion"] == "v1" && hasData {
-		order, problems := d.parse(d.fromData(tree))
+		fields, problems := fromData(tree)
+		order, problems := parse(fields, problems)
 		return order, problems.withDataPaths().asError()
 	}
-	order, problems := d.parse(tree)
+	order, problems := parse(tree, nil)
 	return order, problems.asError()
 }
 
 // parse decodes and compiles; the order is nil if there are problems.
-func (d *decoder) parse(tree map[string]any) (*Order, Problems) {
+func parse(tree map[string]any, problems Problems) (*Order, Problems) {
 	var c config
-	d.object(reflect.ValueOf(&c).Elem(), tree, "")
-	note := d.header(&c, tree)
-	order, problems := compile(c, nil, d.problems)
+	problems = append(problems, decode(tree, &c)...)
+	note := c.header(tree, &problems)
+	order, problems := compile(c, nil, problems)
 	if order != nil && note != "" {
 		order.Warnings = append(Problems{{Path: "apiVersion", Message: note}}, order.Warnings...)
 	}
@@ -52,49 +49,18 @@ func (d *decoder) parse(tree map[string]any) (*Order, Problems) {
 
 // readDocument parses the document into maps, lists and scalars.
 func readDocument(document []byte) (map[string]any, error) {
-	if moreThanOne(document) {
-		return nil, Problems{{Message: "holds more than one YAML document: a SortOrder is one object, in a file of its own"}}
-	}
-	raw, err := tree.ToJSON(document)
+	tree, err := strict.Read(document, "a SortOrder", fmt.Sprintf("apiVersion %s, kind %s and sortOrder", APIVersion, Kind))
 	if err != nil {
-		return nil, Problems{{Message: "is not valid YAML: " + yamlReason(err)}}
+		return nil, asProblems(err)
 	}
-	var tree any
-	if err := yaml.Unmarshal(raw, &tree); err != nil {
-		return nil, Problems{{Message: "is not valid YAML: " + yamlReason(err)}}
-	}
-	object, ok := tree.(map[string]any)
-	if !ok {
-		return nil, Problems{{Message: fmt.Sprintf("is %s: a SortOrder is a map with apiVersion %s, kind %s and sortOrder", describe(tree), APIVersion, Kind)}}
-	}
-	return object, nil
-}
-
-// moreThanOne reports whether content follows the end of the first document.
-func moreThanOne(document []byte) bool {
-	seen, ended := false, false
-	for line := range bytes.Lines(document) {
-		for _, mark := range []string{"---", "..."} {
-			if rest, found := bytes.CutPrefix(line, []byte(mark)); found {
-				ended, line = seen, rest
-			}
-		}
-		if text := bytes.TrimSpace(line); len(text) == 0 || text[0] == '#' {
-			continue
-		}
-		if ended {
-			return true
-		}
-		seen = true
-	}
-	return false
+	return tree, nil
 }
 
 // header validates apiVersion, kind and metadata. The KEP's example is part of
 // a kustomization.yaml: a file that starts with sortOrder is accepted, and the
 // note says what to add.
-func (d *decoder) header(c *config, tree map[string]any) (note string) {
-	if c.APIVersion == "" && !d.problems.under("apiVersion") {
+func (c *config) header(tree map[string]any, problems *Problems) (note string) {
+	if c.APIVersion == "" && !problems.under("apiVersion") {
 		c.APIVersion, note = APIVersion, "is missing: read as "+APIVersion+"; add apiVersion: "+APIVersion
 	}
 	if note != "" && tree["sortOrder"] != nil && tree["kind"] == nil && tree["metadata"] == nil {
@@ -102,13 +68,13 @@ func (d *decoder) header(c *config, tree map[string]any) (note string) {
 		note = fmt.Sprintf("is missing, and so are kind and metadata.name: read as %s %s of %s; add them", Kind, DefaultName, APIVersion)
 	}
 	if c.APIVersion != APIVersion {
-		d.problems.add("apiVersion", "is %q: write %s", c.APIVersion, APIVersion)
+		problems.add("apiVersion", "is %q: write %s", c.APIVersion, APIVersion)
 	}
 	if c.Kind != Kind {
-		d.problems.add("kind", "is %q: write %s", c.Kind, Kind)
+		problems.add("kind", "is %q: write %s", c.Kind, Kind)
 	}
 	if c.Metadata.Name == "" {
-		d.problems.add("metadata.name", "is missing: stamps contain the order's name, so that one stream can have two orders")
+		problems.add("metadata.name", "is missing: stamps contain the order's name, so that one stream can have two orders")
 	}
 	return note
 }
@@ -146,7 +112,7 @@ func (c config) outputOrder(problems *Problems) OutputOrder {
 	case ByPlan, ByPrecedence:
 		return order
 	}
-	problems.add("outputOrder", "is %q: write plan or precedence%s", c.OutputOrder, didYouMean(c.OutputOrder, []string{string(ByPlan), string(ByPrecedence)}))
+	problems.add("outputOrder", "is %q: write plan or precedence%s", c.OutputOrder, nearest.DidYouMean(c.OutputOrder, []string{string(ByPlan), string(ByPrecedence)}))
 	return ByPlan
 }
 
@@ -159,7 +125,7 @@ func checkName(name string, problems *Problems) {
 func checkTools(emit []string, problems *Problems) {
 	for i, tool := range emit {
 		if !slices.Contains(stamp.Tools(), tool) {
-			problems.add(fmt.Sprintf("emit[%d]", i), "is %q: write argocd, kpt or kapp%s", tool, didYouMean(tool, stamp.Tools()))
+			problems.add(fmt.Sprintf("emit[%d]", i), "is %q: write argocd, kpt or kapp%s", tool, nearest.DidYouMean(tool, stamp.Tools()))
 		}
 	}
 }

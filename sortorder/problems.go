@@ -3,7 +3,10 @@ package sortorder
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/ordapply/ordapply/internal/text/strict"
 )
 
 // Problem is an error in a SortOrder: its field and what to do.
@@ -52,12 +55,7 @@ func (ps *Problems) add(path, format string, args ...any) {
 
 // under reports whether there is a problem at the path or below it.
 func (ps Problems) under(path string) bool {
-	for _, p := range ps {
-		if rest, ok := strings.CutPrefix(p.Path, path); ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ps, func(p Problem) bool { return strict.IsUnder(p.Path, path) })
 }
 
 // asError returns the list as an error, or nil if it is empty.

@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/ordapply/ordapply/internal/plan/stamp"
+	"github.com/ordapply/ordapply/internal/text/strict"
 )
 
 // Schema returns the JSON Schema (draft 7) of a SortOrder for editors. It is
@@ -63,7 +64,7 @@ func schemaOf(t reflect.Type) map[string]any {
 
 func structSchema(t reflect.Type) map[string]any {
 	properties := map[string]any{}
-	for _, field := range fieldsOf(t) {
+	for _, field := range strict.FieldsOf(t) {
 		property := schemaOf(field.Type)
 		property["description"] = field.Tag.Get("doc")
 		properties[field.Tag.Get("json")] = property

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // selector is a compiled entry of sortOrder.
@@ -28,7 +30,7 @@ func (s selectorSpec) compile(path string, problems *Problems) selector {
 	}
 	c.annotations(s, path)
 	if s.LabelSelector != nil {
-		c.labels(*s.LabelSelector, join(path, "labelSelector"))
+		c.labels(*s.LabelSelector, plain.Field(path, "labelSelector"))
 	}
 	c.identity(s, path)
 	c.gate(s, path)
@@ -57,19 +59,19 @@ func (c *selectorCompiler) require(k key, want valueSet, term string) {
 // annotations compiles matchAnnotations and matchExpressions. The KEP forbids
 // null and empty values; null was rejected while decoding.
 func (c *selectorCompiler) annotations(s selectorSpec, path string) {
-	at := join(path, "matchAnnotations")
+	at := plain.Field(path, "matchAnnotations")
 	if s.MatchAnnotations != nil && len(s.MatchAnnotations) == 0 {
 		c.refuse(at, "is empty: name at least one annotation, or use unmatched: true for the position of unmatched resources")
 	}
 	for _, k := range slices.Sorted(maps.Keys(s.MatchAnnotations)) {
 		value := s.MatchAnnotations[k]
 		if k == "" || value == "" {
-			c.refuse(at+"."+pathKey(k), "has an empty %s: write the annotation's key and value", emptyPart(k))
+			c.refuse(plain.Field(at, k), "has an empty %s: write the annotation's key and value", emptyPart(k))
 			continue
 		}
 		c.require(key{annotation, k}, only(value), k+"="+value)
 	}
-	c.expressions(s.MatchExpressions, annotation, join(path, "matchExpressions"))
+	c.expressions(s.MatchExpressions, annotation, plain.Field(path, "matchExpressions"))
 }
 
 func emptyPart(key string) string {
@@ -87,12 +89,12 @@ func (c *selectorCompiler) labels(s labelSelector, path string) {
 	}
 	for _, k := range slices.Sorted(maps.Keys(s.MatchLabels)) {
 		if k == "" {
-			c.refuse(join(path, "matchLabels")+"."+pathKey(k), "has an empty key: write the label's key")
+			c.refuse(plain.Field(plain.Field(path, "matchLabels"), k), "has an empty key: write the label's key")
 			continue
 		}
 		c.require(key{label, k}, only(s.MatchLabels[k]), "label "+k+"="+s.MatchLabels[k])
 	}
-	c.expressions(s.MatchExpressions, label, join(path, "matchExpressions"))
+	c.expressions(s.MatchExpressions, label, plain.Field(path, "matchExpressions"))
 }
 
 // expressions compiles conditions as in metav1: NotIn also matches an absent
@@ -102,9 +104,9 @@ func (c *selectorCompiler) expressions(list []requirement, on aspect, path strin
 		c.refuse(path, "is empty: write a condition or leave the field out")
 	}
 	for i, r := range list {
-		at := fmt.Sprintf("%s[%d]", path, i)
+		at := plain.Item(path, i)
 		if r.Key == "" {
-			c.refuse(join(at, "key"), "is empty: write the key of the %s", on)
+			c.refuse(plain.Field(at, "key"), "is empty: write the key of the %s", on)
 			continue
 		}
 		want, ok := r.wanted(at, on, c.refuse)
@@ -119,13 +121,13 @@ func (r requirement) wanted(path string, on aspect, refuse func(path, format str
 	takesValues := r.Operator == "In" || r.Operator == "NotIn"
 	switch {
 	case !takesValues && r.Operator != "Exists" && r.Operator != "DoesNotExist":
-		refuse(join(path, "operator"), "is %q: write In, NotIn, Exists or DoesNotExist", r.Operator)
+		refuse(plain.Field(path, "operator"), "is %q: write In, NotIn, Exists or DoesNotExist", r.Operator)
 		return valueSet{}, false
 	case takesValues && len(r.Values) == 0:
-		refuse(join(path, "values"), "is empty: %s needs at least one value", r.Operator)
+		refuse(plain.Field(path, "values"), "is empty: %s needs at least one value", r.Operator)
 		return valueSet{}, false
 	case !takesValues && r.Values != nil:
-		refuse(join(path, "values"), "is not allowed with %s: remove it, or write operator: In", r.Operator)
+		refuse(plain.Field(path, "values"), "is not allowed with %s: remove it, or write operator: In", r.Operator)
 		return valueSet{}, false
 	case on == annotation && slices.Contains(r.Values, ""):
 		refuse(fmt.Sprintf("%s.values[%d]", path, slices.Index(r.Values, "")), "is empty: write the annotation's value")
@@ -176,7 +178,7 @@ func (c *selectorCompiler) identity(s selectorSpec, path string) {
 			continue
 		}
 		if *field.value == "" && !field.mayBeNo {
-			c.refuse(join(path, field.name), "is empty: remove it to match any %s", field.name)
+			c.refuse(plain.Field(path, field.name), "is empty: remove it to match any %s", field.name)
 			continue
 		}
 		c.require(key{aspect: field.aspect}, only(*field.value), field.name+"="+*field.value)
@@ -190,14 +192,14 @@ func (c *selectorCompiler) gate(s selectorSpec, path string) {
 	case "applied":
 		c.out.applied = true
 	default:
-		c.problems.add(join(path, "gate"), "is %q: write ready or applied", s.Gate)
+		c.problems.add(plain.Field(path, "gate"), "is %q: write ready or applied", s.Gate)
 	}
 	if s.Timeout == "" {
 		return
 	}
 	timeout, err := time.ParseDuration(s.Timeout)
 	if err != nil || timeout <= 0 {
-		c.problems.add(join(path, "timeout"), "is %q: write a duration such as 90s or 5m", s.Timeout)
+		c.problems.add(plain.Field(path, "timeout"), "is %q: write a duration such as 90s or 5m", s.Timeout)
 		return
 	}
 	c.out.timeout = timeout
@@ -217,7 +219,7 @@ func (c *selectorCompiler) finish(s selectorSpec, path string) {
 		}
 	}
 	c.out.text = strings.Join(c.terms, " and ")
-	c.nameLayer(join(path, "layer"))
+	c.nameLayer(plain.Field(path, "layer"))
 }
 
 // nameLayer validates the layer's name, or derives it. Names occur in

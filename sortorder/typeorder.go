@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ordapply/ordapply/internal/nearest"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -58,9 +60,9 @@ func (s typeOrderSpec) compile(path string, problems *Problems) typeOrder {
 	if !ok {
 		at := path
 		if len(s.First)+len(s.Last) > 0 {
-			at = join(path, "default")
+			at = plain.Field(path, "default")
 		}
-		problems.add(at, "is %q: write legacy, helm or fifo%s", s.Default, didYouMean(s.Default, typeOrderNames()))
+		problems.add(at, "is %q: write legacy, helm or fifo%s", s.Default, nearest.DidYouMean(s.Default, typeOrderNames()))
 	}
 	s.check(path, problems)
 	named := slices.Concat(s.First, s.Last)

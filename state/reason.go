@@ -8,6 +8,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/kube/redact"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // Bounds of what a revision stores of the errors of its run.
@@ -35,7 +36,7 @@ func (r Run) reasonOf(err error) string {
 	}
 	replacer := redact.NewReplacer(values)
 	var lines []string
-	for _, one := range plain.Sample(leaves(err), maxReasons, "and %d more errors", error.Error) {
+	for _, one := range plain.Sample(ordering.FlattenErrors(err), maxReasons, "and %d more errors", error.Error) {
 		line := plain.OneLine(replacer.Text(one))
 		if len(line) > maxReason {
 			line = strings.ToValidUTF8(line[:maxReason], "") + "…"
@@ -43,17 +44,4 @@ func (r Run) reasonOf(err error) string {
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
-}
-
-// leaves returns the errors that an error joins.
-func leaves(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // each of those that are joined is looked at
-	if !ok {
-		return []error{err}
-	}
-	var out []error
-	for _, one := range joined.Unwrap() {
-		out = append(out, leaves(one)...)
-	}
-	return out
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/ordapply/ordapply/apply/preview"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/live/inventory"
+	"github.com/ordapply/ordapply/internal/live/write"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -232,11 +233,7 @@ func (r Run) claim(ctx context.Context, live *unstructured.Unstructured) (*unstr
 
 // labelOnly returns the body of a PATCH that only labels an object as a member of a set.
 func labelOnly(live *unstructured.Unstructured, set string) *unstructured.Unstructured {
-	body := &unstructured.Unstructured{}
-	body.SetGroupVersionKind(live.GroupVersionKind())
-	body.SetNamespace(live.GetNamespace())
-	body.SetName(live.GetName())
-	body.SetUID(live.GetUID())
+	body := write.Identity(live)
 	body.SetLabels(map[string]string{applyset.PartOfLabel: set})
 	return body
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/internal/live/inventory"
+	"github.com/ordapply/ordapply/internal/live/write"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -123,11 +124,7 @@ func (a *Around) recordedHooks(ctx context.Context) (map[object.ID]bool, error) 
 // take marks a live object as that of a hook of the owner.
 func (r Runner) take(ctx context.Context, live *unstructured.Unstructured) error {
 	kind, _ := r.Applier.Cluster.Kind(live.GroupVersionKind())
-	body := &unstructured.Unstructured{}
-	body.SetGroupVersionKind(live.GroupVersionKind())
-	body.SetNamespace(live.GetNamespace())
-	body.SetName(live.GetName())
-	body.SetUID(live.GetUID())
+	body := write.Identity(live)
 	body.SetAnnotations(map[string]string{OwnerAnnotation: r.owner()})
 	_, err := r.Applier.Cluster.Apply(ctx, kind, body, kube.PatchOptions{Manager: r.Applier.Manager})
 	if kube.IsGone(err) {

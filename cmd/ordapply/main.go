@@ -30,7 +30,7 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/report"
 	fleetrun "github.com/ordapply/ordapply/internal/fleet/run"
 	"github.com/ordapply/ordapply/internal/limits"
-	"github.com/ordapply/ordapply/internal/view/events"
+	"github.com/ordapply/ordapply/ordering"
 
 	"github.com/ordapply/ordapply/internal/cli/input"
 )
@@ -78,7 +78,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return report.ExitDifferent
 	}
 	messages := files.NewWriter(stderr)
-	report.PrintErrors(messages, events.FlattenErrors(err))
+	report.PrintErrors(messages, ordering.FlattenErrors(err))
 	_ = messages.Close(ctx)
 	if code := report.ExitCode(err); code != report.ExitFailed || cmd.Name() != "diff" || cmd.Parent() != cmd.Root() { // history diff reports no difference by its exit code
 		return code

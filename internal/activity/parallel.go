@@ -1,18 +1,17 @@
 package activity
 
-import "sync"
+import "golang.org/x/sync/errgroup"
 
 // Each calls do for 0 to n-1, at most limit of them at a time, and returns when all have
 // returned. They start in this order.
 func Each(n, limit int, do func(i int)) {
-	var group sync.WaitGroup
-	places := make(chan struct{}, limit)
+	var group errgroup.Group
+	group.SetLimit(limit)
 	for i := range n {
-		places <- struct{}{}
-		group.Go(func() {
-			defer func() { <-places }()
+		group.Go(func() error {
 			do(i)
+			return nil
 		})
 	}
-	group.Wait()
+	_ = group.Wait() // do returns no error
 }

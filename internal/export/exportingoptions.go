@@ -1,10 +1,12 @@
 package export
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/internal/export/units"
+	"github.com/ordapply/ordapply/internal/nearest"
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
@@ -38,11 +41,6 @@ func keptIfGiven() []string {
 // keeps only that they were given.
 func fileFlags() []string {
 	return []string{"order", "chart", "health-rules", "argocd-cm", "argocd-health", "fleet"}
-}
-
-// neverKept lists flags of one run: where the stream is, and what to do with the tree.
-func neverKept() []string {
-	return []string{"filename", "recursive", "kustomize", "enable-alpha-plugins", "enable-exec", "require-order", "output", "check"}
 }
 
 // options returns the flags that the tree keeps, and the names of those that name files.
@@ -88,17 +86,24 @@ func (f *exportFlags) useOptions(cmd *cobra.Command) error {
 		return err
 	}
 	flags := cmd.Flags()
+	var errs []error
+	known := slices.Concat(alwaysKept(), keptFor(toFlux), keptFor(toArgoCD), keptIfGiven())
 	for _, name := range slices.Sorted(maps.Keys(saved.Options)) {
+		field := filepath.Join(f.output, units.OptionsFile) + ": " + plain.Field("options", name)
 		flag := flags.Lookup(name)
-		if flag == nil || slices.Contains(neverKept(), name) || slices.Contains(fileFlags(), name) {
-			return errors.New(plain.Sprintf("%s of %s has an option %q that this version does not know: export with --to and all flags", units.OptionsFile, f.output, name))
+		if flag == nil || !slices.Contains(known, name) {
+			errs = append(errs, errors.New(plain.Sprintf("%s: unknown option%s", field, cmp.Or(nearest.DidYouMean(name, known), ": export with --to and all flags"))))
+			continue
 		}
 		if flag.Changed {
 			continue
 		}
 		if err := set(flags, flag, saved.Options[name]); err != nil {
-			return errors.New(plain.Sprintf("%s of %s: option %s: %v", units.OptionsFile, f.output, name, err))
+			errs = append(errs, errors.New(plain.Sprintf("%s: %v", field, err)))
 		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
 	}
 	for _, name := range saved.Files {
 		if flag := flags.Lookup(name); flag != nil && !flag.Changed {

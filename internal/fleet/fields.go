@@ -1,58 +1,107 @@
 package fleet
 
-import "strings"
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
 
-// Field is a field of the file, for its page and for messages.
-type Field struct{ Path, Type, Meaning string }
+	"github.com/ordapply/ordapply/internal/text/strict"
+)
 
-// Fields are all fields of the file, in the order of the page.
-func Fields() []Field {
-	return []Field{
-		{"apiVersion", "string", "Always " + APIVersion + "."},
-		{"kind", "string", "Always " + Kind + "."},
-		{"metadata", "object", "Not read."},
-		{"clusters", "list", "The clusters."},
-		{"clusters[].name", "string", "The cluster's name, in output and in cohorts."},
-		{"clusters[].context", "string", "A context of the kubeconfig. Default: the name."},
-		{"clusters[].kubeconfig", "string", "Path of its kubeconfig, relative to this file. Requires --fleet-kubeconfigs. Default: that of the command."},
-		{"clusters[].namespace", "string", "The namespace, as with -n. Default: that of the command, or of the context."},
-		{"clusters[].labels", "map of strings", "Labels that the selectors of cohorts match."},
-		{"cohorts", "list", "The cohorts, in the order in which they open. Every cluster must be in exactly one."},
-		{"cohorts[].name", "string", "The cohort's name."},
-		{"cohorts[].clusters", "list of strings", "Names of its clusters, in the order in which they start."},
-		{"cohorts[].selector", "object", "A label selector, as in a Deployment: the clusters that it matches follow those that are named."},
-		{"cohorts[].selector.matchLabels", "map of strings", "Labels a cluster must have, each with this value."},
-		{"cohorts[].selector.matchExpressions", "list", "Conditions on labels."},
-		{"cohorts[].selector.matchExpressions[].key", "string", "The label's key."},
-		{"cohorts[].selector.matchExpressions[].operator", "string", "In, NotIn, Exists or DoesNotExist."},
-		{"cohorts[].selector.matchExpressions[].values", "list of strings", "The values of In and NotIn."},
-		{"cohorts[].maxParallel", "number or percentage", "How many clusters run at the same time, such as 2 or 25%, which is rounded up. Default: all."},
-		{"cohorts[].maxFailures", "number or percentage", "How many clusters may fail while the cohort still passes, such as 1 or 10%, which is rounded down. Default: 0."},
-		{"cohorts[].gate", "string", "How long all clusters of the cohort that did not fail must stay ready before it has passed, such as 10m. Requires --applyset."},
-		{"cohorts[].pause", "string", "How long the next cohort waits after this one has passed, such as 1h."},
-	}
+// document is the file as written.
+type document struct {
+	APIVersion string        `json:"apiVersion" doc:"Always ordapply.dev/v1alpha1."`
+	Kind       string        `json:"kind" doc:"Always Fleet."`
+	Metadata   any           `json:"metadata" type:"object" doc:"Not read."`
+	Clusters   []clusterSpec `json:"clusters" doc:"The clusters."`
+	Cohorts    []cohortSpec  `json:"cohorts" doc:"The cohorts, in the order in which they open. Every cluster must be in exactly one."`
 }
 
-// fieldsAt returns the names of the fields of an object at a path, such as "cohorts[3]".
-func fieldsAt(path string) []string {
-	var pattern strings.Builder
-	digits := false
-	for _, r := range path {
-		if r == '[' || r == ']' {
-			digits = r == '['
-		} else if digits {
-			continue
+// clusterSpec is an entry of clusters.
+type clusterSpec struct {
+	Name       string            `json:"name" doc:"The cluster's name, in output and in cohorts."`
+	Context    string            `json:"context" doc:"A context of the kubeconfig. Default: the name." values:"the name of a context"`
+	Kubeconfig string            `json:"kubeconfig" doc:"Path of its kubeconfig, relative to this file. Requires --fleet-kubeconfigs. Default: that of the command." values:"a path"`
+	Namespace  string            `json:"namespace" doc:"The namespace, as with -n. Default: that of the command, or of the context." values:"the name of a namespace"`
+	Labels     map[string]string `json:"labels" for:"matchLabels" doc:"Labels that the selectors of cohorts match."`
+}
+
+// cohortSpec is an entry of cohorts.
+type cohortSpec struct {
+	Name        string         `json:"name" doc:"The cohort's name."`
+	Clusters    []string       `json:"clusters" doc:"Names of its clusters, in the order in which they start."`
+	Selector    *labelSelector `json:"selector" for:"matchLabels labels labelSelector" write:"selector: {matchLabels: {…}}" doc:"A label selector, as in a Deployment: the clusters that it matches follow those that are named."`
+	MaxParallel *amount        `json:"maxParallel" type:"number or percentage" doc:"How many clusters run at the same time, such as 2 or 25%, which is rounded up. Default: all."`
+	MaxFailures *amount        `json:"maxFailures" type:"number or percentage" doc:"How many clusters may fail while the cohort still passes, such as 1 or 10%, which is rounded down. Default: 0."`
+	Gate        duration       `json:"gate" doc:"How long all clusters of the cohort that did not fail must stay ready before it has passed, such as 10m. Requires --applyset."`
+	Pause       duration       `json:"pause" doc:"How long the next cohort waits after this one has passed, such as 1h."`
+}
+
+// labelSelector has the fields of metav1.LabelSelector.
+type labelSelector struct {
+	MatchLabels      map[string]string `json:"matchLabels" for:"labels" doc:"Labels a cluster must have, each with this value."`
+	MatchExpressions []requirement     `json:"matchExpressions" doc:"Conditions on labels."`
+}
+
+// requirement has the fields of metav1.LabelSelectorRequirement.
+type requirement struct {
+	Key      string   `json:"key" doc:"The label's key."`
+	Operator string   `json:"operator" doc:"In, NotIn, Exists or DoesNotExist."`
+	Values   []string `json:"values" doc:"The values of In and NotIn."`
+}
+
+// Document returns the type into which a file is decoded, for the page that lists its fields.
+func Document() reflect.Type { return reflect.TypeFor[document]() }
+
+// duration is a duration that is not negative.
+type duration time.Duration
+
+// DecodeField takes a text such as 5m.
+func (d *duration) DecodeField(value any) error {
+	text, _ := value.(string)
+	took, err := time.ParseDuration(text)
+	if err != nil || took < 0 {
+		return fmt.Errorf("is %s: write a duration such as 5m", strict.Describe(value))
+	}
+	*d = duration(took)
+	return nil
+}
+
+// amount is a number, or a percentage of a whole.
+type amount struct {
+	number    int
+	isPercent bool
+}
+
+// DecodeField takes a number, or a text such as 25%.
+func (a *amount) DecodeField(value any) error {
+	switch v := value.(type) {
+	case float64:
+		if v >= 0 && v == math.Trunc(v) && v <= math.MaxInt32 {
+			a.number = int(v)
+			return nil
 		}
-		pattern.WriteRune(r)
-	}
-	if path != "" {
-		pattern.WriteByte('.')
-	}
-	var names []string
-	for _, f := range Fields() {
-		if name, below := strings.CutPrefix(f.Path, pattern.String()); below && !strings.ContainsAny(name, ".[") {
-			names = append(names, name)
+	case string:
+		digits, isPercent := strings.CutSuffix(v, "%")
+		if n, err := strconv.Atoi(digits); err == nil && isPercent && n >= 0 && n <= 100 {
+			*a = amount{n, true}
+			return nil
 		}
 	}
-	return names
+	return fmt.Errorf("is %s: write a number such as 2, or a percentage such as 25%%", strict.Describe(value))
+}
+
+// of returns the number for a whole; round makes it an integer. A nil amount is that of an
+// absent field.
+func (a *amount) of(whole int, round func(float64) float64, absent int) int {
+	switch {
+	case a == nil:
+		return absent
+	case a.isPercent:
+		return int(round(float64(a.number*whole) / 100))
+	}
+	return a.number
 }

@@ -13,7 +13,6 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -21,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ordapply/ordapply/internal/nearest"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/text/strict"
 )
 
 // APIVersion and Kind are those of a file with a fleet.
@@ -86,54 +87,63 @@ func OfContexts(contexts []string) (*Fleet, error) {
 // Parse parses the text of a file with a fleet; name is its path, to which paths of
 // kubeconfigs are relative. The error joins everything that is wrong, each with its field.
 func Parse(name string, text []byte) (*Fleet, error) {
-	d, top := decode(text)
-	if top != nil {
-		d.known("", top)
-		d.constant("apiVersion", top, APIVersion)
-		d.constant("kind", top, Kind)
+	var doc document
+	var faults strict.Faults
+	fields, err := strict.Read(text, "a Fleet", fmt.Sprintf("apiVersion %s, kind %s, clusters and cohorts", APIVersion, Kind))
+	if err == nil {
+		faults = strict.Decode(fields, &doc)
+		r := reader{Faults: &faults}
+		r.constant("apiVersion", doc.APIVersion, APIVersion)
+		r.constant("kind", doc.Kind, Kind)
+		clusters := r.clusters(doc.Clusters, filepath.Dir(name))
+		f := &Fleet{Cohorts: r.cohorts(doc.Cohorts, clusters)}
+		if len(faults) == 0 {
+			return f, nil
+		}
+		err = faults.Err()
 	}
-	clusters := d.clusters(top, filepath.Dir(name))
-	f := &Fleet{Cohorts: d.cohorts(top, clusters)}
-	if len(d.faults) > 0 {
-		return nil, errors.Join(append([]error{fmt.Errorf("%s is not valid", name)}, d.faults...)...)
+	return nil, errors.Join(fmt.Errorf("%s is not valid", name), err)
+}
+
+// reader reads a decoded file and adds the faults in its meaning.
+type reader struct{ *strict.Faults }
+
+// constant requires a field with one value.
+func (r reader) constant(field, got, want string) {
+	if got != want && !r.Under(field) {
+		r.Add(field, "is %q: write %s", got, want)
 	}
-	return f, nil
 }
 
 // clusters reads the clusters.
-func (d *decoder) clusters(top map[string]any, folder string) []Cluster {
+func (r reader) clusters(specs []clusterSpec, folder string) []Cluster {
+	if len(specs) == 0 && !r.Under("clusters") {
+		r.Add("clusters", "is empty: a fleet has at least one")
+	}
 	var out []Cluster
 	seen, targets := map[string]bool{}, map[[3]string]string{}
-	for i, entry := range d.required("clusters", top) {
-		at := fmt.Sprintf("clusters[%d]", i)
-		fields := d.object(at, entry)
-		if fields == nil {
-			continue
-		}
-		d.known(at, fields)
+	for i, spec := range specs {
+		at := plain.Item("clusters", i)
 		c := Cluster{
-			Name: d.text(at+".name", fields["name"]), Context: d.text(at+".context", fields["context"]),
-			Kubeconfig: d.text(at+".kubeconfig", fields["kubeconfig"]), Namespace: d.text(at+".namespace", fields["namespace"]),
-			Labels: d.texts(at+".labels", fields["labels"]), Field: at,
+			Name: spec.Name, Context: cmp.Or(spec.Context, spec.Name), Kubeconfig: spec.Kubeconfig, Namespace: spec.Namespace,
+			Labels: spec.Labels, Field: at,
 		}
 		switch {
-		case c.Name == "" && fields["name"] == nil:
-			d.fault(at+".name", "is missing")
+		case c.Name == "":
+			r.missing(at)
+			continue
 		case strings.ContainsAny(c.Name, " \t\n,/"):
-			d.fault(at+".name", "%q: must not contain spaces, commas or slashes", c.Name)
+			r.Add(at+".name", "is %q: it must not contain spaces, commas or slashes", c.Name)
 		case seen[c.Name]:
-			d.fault(at+".name", "duplicate cluster %s", c.Name)
+			r.Add(at+".name", "duplicate cluster %s", c.Name)
 		}
 		seen[c.Name] = true
-		if c.Context == "" {
-			c.Context = c.Name
-		}
 		if c.Kubeconfig != "" && !filepath.IsAbs(c.Kubeconfig) {
 			c.Kubeconfig = filepath.Join(folder, c.Kubeconfig)
 		}
 		target := [3]string{c.Kubeconfig, c.Context, c.Namespace}
 		if other := targets[target]; other != "" && other != c.Name {
-			d.fault(at, "%s has the context and the namespace of %s: it is the same cluster", c.Name, other)
+			r.Add(at, "%s has the context and the namespace of %s: it is the same cluster", c.Name, other)
 		}
 		targets[target] = c.Name
 		out = append(out, c)
@@ -141,32 +151,35 @@ func (d *decoder) clusters(top map[string]any, folder string) []Cluster {
 	return out
 }
 
+// missing reports that an entry has no name, unless the entry or its name could not be read.
+func (r reader) missing(at string) {
+	unread := func(f strict.Fault) bool { return f.Path == at || f.Path == at+".name" }
+	if !slices.ContainsFunc(*r.Faults, unread) {
+		r.Add(at+".name", "is missing")
+	}
+}
+
 // cohorts reads the cohorts, and puts each cluster in one.
-func (d *decoder) cohorts(top map[string]any, clusters []Cluster) []Cohort {
+func (r reader) cohorts(specs []cohortSpec, clusters []Cluster) []Cohort {
+	if len(specs) == 0 && !r.Under("cohorts") {
+		r.Add("cohorts", "is empty: a fleet has at least one")
+	}
 	var out []Cohort
 	names := map[string]bool{}
 	in := map[string][]string{} // cohorts by cluster
-	for i, entry := range d.required("cohorts", top) {
-		at := fmt.Sprintf("cohorts[%d]", i)
-		fields := d.object(at, entry)
-		if fields == nil {
-			continue
-		}
-		d.known(at, fields)
-		c := Cohort{
-			Name: d.text(at+".name", fields["name"]), Clusters: d.members(at, fields, clusters),
-			Gate: d.duration(at+".gate", fields["gate"]), Pause: d.duration(at+".pause", fields["pause"]),
-		}
-		c.MaxParallel = d.amount(at+".maxParallel", fields["maxParallel"], len(c.Clusters), math.Ceil, max(1, len(c.Clusters)))
-		c.MaxFailures = d.amount(at+".maxFailures", fields["maxFailures"], len(c.Clusters), math.Floor, 0)
+	for i, spec := range specs {
+		at := plain.Item("cohorts", i)
+		c := Cohort{Name: spec.Name, Clusters: r.members(at, spec, clusters), Gate: time.Duration(spec.Gate), Pause: time.Duration(spec.Pause)}
+		c.MaxParallel = spec.MaxParallel.of(len(c.Clusters), math.Ceil, max(1, len(c.Clusters)))
+		c.MaxFailures = spec.MaxFailures.of(len(c.Clusters), math.Floor, 0)
 		switch {
 		case c.Name == "":
-			d.fault(at+".name", "is missing")
+			r.missing(at)
 		case names[c.Name]:
-			d.fault(at+".name", "duplicate cohort %s", c.Name)
+			r.Add(at+".name", "duplicate cohort %s", c.Name)
 		}
-		if fields["maxParallel"] != nil && c.MaxParallel == 0 {
-			d.fault(at+".maxParallel", "is 0: no cluster would ever start")
+		if spec.MaxParallel != nil && c.MaxParallel == 0 && !r.Under(at+".maxParallel") {
+			r.Add(at+".maxParallel", "is 0: no cluster would ever start")
 		}
 		names[c.Name] = true
 		for _, member := range c.Clusters {
@@ -175,110 +188,78 @@ func (d *decoder) cohorts(top map[string]any, clusters []Cluster) []Cohort {
 		out = append(out, c)
 	}
 	if len(out) > 0 { // else they could not be read
-		d.once(clusters, in)
+		r.once(clusters, in)
 	}
 	return out
 }
 
 // once reports clusters that are not in exactly one cohort.
-func (d *decoder) once(clusters []Cluster, in map[string][]string) {
+func (r reader) once(clusters []Cluster, in map[string][]string) {
 	for _, c := range clusters {
 		switch cohorts := in[c.Name]; {
-		case c.Name == "": // a fault already
 		case len(cohorts) == 0:
-			d.fault(c.Field, "cluster %s is in no cohort: name it in clusters, or select it by a label", c.Name)
+			r.Add(c.Field, "cluster %s is in no cohort: name it in clusters, or select it by a label", c.Name)
 		case len(cohorts) > 1:
-			d.fault(c.Field, "cluster %s is in the cohorts %s: it must be in one", c.Name, strings.Join(cohorts, " and "))
+			r.Add(c.Field, "cluster %s is in the cohorts %s: it must be in one", c.Name, strings.Join(cohorts, " and "))
 		}
 	}
 }
 
 // members returns the clusters of a cohort, those that it names in its order and then
 // those that it selects.
-func (d *decoder) members(at string, fields map[string]any, clusters []Cluster) []Cluster {
+func (r reader) members(at string, spec cohortSpec, clusters []Cluster) []Cluster {
 	var out []Cluster
 	var known []string
 	for _, c := range clusters {
 		known = append(known, c.Name)
 	}
-	for i, value := range d.list(at+".clusters", fields["clusters"]) {
-		field := fmt.Sprintf("%s.clusters[%d]", at, i)
-		name := d.text(field, value)
+	for i, name := range spec.Clusters {
+		field := plain.Item(at+".clusters", i)
 		switch place := slices.Index(known, name); {
-		case name == "": // a fault already
+		case r.Under(field): // it could not be read
 		case place < 0:
-			d.fault(field, "unknown cluster %s%s", name, nearest.DidYouMean(name, known))
+			r.Add(field, "unknown cluster %q%s", name, nearest.DidYouMean(name, known))
 		case slices.ContainsFunc(out, func(c Cluster) bool { return c.Name == name }):
-			d.fault(field, "duplicate cluster %s", name)
+			r.Add(field, "duplicate cluster %s", name)
 		default:
 			out = append(out, clusters[place])
 		}
 	}
-	if selector := d.selector(at+".selector", fields["selector"]); selector != nil {
-		selected := 0
-		for _, c := range clusters {
-			if selector.Matches(labels.Set(c.Labels)) {
-				selected++
-				if !slices.ContainsFunc(out, func(o Cluster) bool { return o.Name == c.Name }) {
-					out = append(out, c)
-				}
-			}
-		}
-		if selected == 0 {
-			d.fault(at+".selector", "selects no cluster")
-		}
-	}
-	if fields["clusters"] == nil && fields["selector"] == nil {
-		d.fault(at, "names no clusters: list them in clusters, or select them with selector")
+	switch {
+	case spec.Selector != nil:
+		out = r.selected(at+".selector", spec.Selector, clusters, out)
+	case spec.Clusters == nil && !r.Under(at):
+		r.Add(at, "names no clusters: list them in clusters, or select them with selector")
 	}
 	return out
 }
 
-// selector reads a label selector as in a Deployment; nil without one.
-func (d *decoder) selector(at string, value any) labels.Selector {
-	fields := d.object(at, value)
-	if fields == nil {
-		return nil
+// selected adds the clusters that a selector matches to those that are named.
+func (r reader) selected(at string, spec *labelSelector, clusters, out []Cluster) []Cluster {
+	if r.Under(at) {
+		return out
 	}
-	d.known(at, fields)
-	spec := &metav1.LabelSelector{MatchLabels: d.texts(at+".matchLabels", fields["matchLabels"])}
-	for i, value := range d.list(at+".matchExpressions", fields["matchExpressions"]) {
-		field := fmt.Sprintf("%s.matchExpressions[%d]", at, i)
-		of := d.object(field, value)
-		d.known(field, of)
-		one := metav1.LabelSelectorRequirement{Key: d.text(field+".key", of["key"]), Operator: metav1.LabelSelectorOperator(d.text(field+".operator", of["operator"]))}
-		for j, value := range d.list(field+".values", of["values"]) {
-			one.Values = append(one.Values, d.text(fmt.Sprintf("%s.values[%d]", field, j), value))
-		}
-		spec.MatchExpressions = append(spec.MatchExpressions, one)
+	like := &metav1.LabelSelector{MatchLabels: spec.MatchLabels}
+	for _, one := range spec.MatchExpressions {
+		like.MatchExpressions = append(like.MatchExpressions, metav1.LabelSelectorRequirement{Key: one.Key, Operator: metav1.LabelSelectorOperator(one.Operator), Values: one.Values})
 	}
-	selector, err := metav1.LabelSelectorAsSelector(spec)
+	selector, err := metav1.LabelSelectorAsSelector(like)
 	switch {
 	case err != nil:
-		d.fault(at, "%v", err)
-		return nil
+		r.Add(at, "%v", err)
+		return out
 	case selector.Empty():
-		d.fault(at, "is empty: it would select every cluster")
-		return nil
+		r.Add(at, "is empty: it would select every cluster")
+		return out
 	}
-	return selector
-}
-
-// amount reads a number or a percentage of a whole, which round makes whole.
-func (d *decoder) amount(at string, value any, whole int, round func(float64) float64, absent int) int {
-	switch v := value.(type) {
-	case nil:
-		return absent
-	case float64:
-		if v >= 0 && v == math.Trunc(v) && v <= math.MaxInt32 {
-			return int(v)
-		}
-	case string:
-		digits, isPercent := strings.CutSuffix(v, "%")
-		if n, err := strconv.Atoi(digits); err == nil && isPercent && n >= 0 && n <= 100 {
-			return int(round(float64(n*whole) / 100))
+	matches := func(c Cluster) bool { return selector.Matches(labels.Set(c.Labels)) }
+	if !slices.ContainsFunc(clusters, matches) {
+		r.Add(at, "selects no cluster")
+	}
+	for _, c := range clusters {
+		if matches(c) && !slices.ContainsFunc(out, func(o Cluster) bool { return o.Name == c.Name }) {
+			out = append(out, c)
 		}
 	}
-	d.fault(at, "%s: write a number such as 2, or a percentage such as 25%%", shown(value))
-	return absent
+	return out
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // Lock keeps two runs from changing one set at the same time: only the run
@@ -61,25 +62,12 @@ func OrLost(held context.Context, err error) error {
 		return err
 	}
 	kept := []error{lost}
-	for _, fault := range joinedErrors(err) {
+	for _, fault := range ordering.FlattenErrors(err) {
 		if kube.Late(fault) != nil || !errors.Is(fault, kube.ErrFenced) && !errors.Is(fault, context.Canceled) {
 			kept = append(kept, fault)
 		}
 	}
 	return errors.Join(kept...)
-}
-
-// joinedErrors returns the leaves of joined errors.
-func joinedErrors(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only if no error wraps them
-	if !ok {
-		return []error{err}
-	}
-	var all []error
-	for _, one := range joined.Unwrap() {
-		all = append(all, joinedErrors(one)...)
-	}
-	return all
 }
 
 // Acquire takes the lock, waiting at most wait for another holder; a *HeldError

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/fields"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/state/history"
 )
@@ -44,17 +45,13 @@ func (s *Set) isSharedParent(live *unstructured.Unstructured) bool {
 func ownsOtherFields(entry metav1.ManagedFieldsEntry) bool {
 	found := false
 	applyset.FieldsOf(entry).Iterate(func(path fieldpath.Path) {
-		if len(path) >= 2 && isName(path[0], "metadata") && (isName(path[1], "labels") || isName(path[1], "annotations")) {
+		if fields.StartsWith(path, "metadata", "labels") || fields.StartsWith(path, "metadata", "annotations") {
 			found = found || len(path) > 2 && !isParentKey(*path[2].FieldName)
 			return
 		}
 		found = true
 	})
 	return found
-}
-
-func isName(element fieldpath.PathElement, name string) bool {
-	return element.FieldName != nil && *element.FieldName == name
 }
 
 func isParentKey(key string) bool {

@@ -29,8 +29,9 @@ func areas() [][]string {
 		{"apply/event", "internal/author"},
 		{"kube", "manifest", "ordering/planner", "sortorder"},
 		{"internal/kube", "internal/plan", "health"},
-		{"applyset", "internal/judge", "internal/nearest", "internal/text", "internal/version", "ordering"},
-		{"object", "internal/activity", "internal/fields", "internal/limits", "internal/plain"},
+		{"applyset", "internal/judge", "internal/text", "internal/version", "ordering"},
+		{"internal/fields", "internal/nearest"},
+		{"object", "internal/activity", "internal/limits", "internal/plain"},
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/verbose"
 	"github.com/ordapply/ordapply/internal/nearest"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/text/strict"
 )
 
 // Every flag can also be set by an environment variable, ORDAPPLY_ and its name
@@ -136,9 +137,11 @@ func readConfig(ctx context.Context, cmd *cobra.Command) (configFile, error) {
 	if err != nil {
 		return configFile{}, usage.Errorf("read the config file: %w", err)
 	}
-	var raw map[string]yaml.Node
-	if err := yaml.Unmarshal(text, &raw); err != nil {
-		return configFile{}, usage.Errorf("%s: %w", name, err)
+	var raw map[string]yaml.Node // the values as they are written, such as 007
+	if err := yaml.Unmarshal(text, &raw); err != nil || raw != nil {
+		if _, err := strict.Read(text, "a config file", "a line for each flag, such as wave-timeout: 10m"); err != nil {
+			return configFile{}, usage.Errorf("%s: %w", name, err)
+		}
 	}
 	file := configFile{name: name, values: map[string]string{}}
 	known := flagsOfVerb(cmd.Root())

@@ -8,6 +8,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/view/terminal"
 )
 
 // usageOf returns what a command's help says after its description.
@@ -60,7 +61,7 @@ func writeFlags(out *strings.Builder, cmd *cobra.Command, columns int) {
 	options := cmd.Root().CommandPath() + " options"
 	switch name := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().CommandPath()); {
 	case len(more) > 0:
-		out.WriteString("\nFurther flags, explained by \"" + options + name + "\":\n" + wrapped(more, 100) + "\n")
+		out.WriteString("\nFurther flags, explained by \"" + options + name + "\":\n" + strings.Join(terminal.Wrap(more, 100, "  ", "  "), "\n") + "\n")
 	case cmd == cmd.Root():
 		return
 	}
@@ -69,20 +70,6 @@ func writeFlags(out *strings.Builder, cmd *cobra.Command, columns int) {
 	} else {
 		out.WriteString("\nFlags of every command: \"" + options + "\"\n")
 	}
-}
-
-// wrapped returns words in indented lines of a width.
-func wrapped(words []string, width int) string {
-	var lines []string
-	line := " "
-	for _, word := range words {
-		if len(line)+1+len(word) > width {
-			lines = append(lines, line)
-			line = " "
-		}
-		line += " " + word
-	}
-	return strings.Join(append(lines, line), "\n")
 }
 
 // flagsOf returns a command's own flags by topic, those that few need, and

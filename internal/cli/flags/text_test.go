@@ -1,7 +1,6 @@
 package flags
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -58,12 +57,4 @@ func TestOptionsExplainsTheRest(t *testing.T) {
 	all := optionsOf(root, 0)
 	require.Contains(t, all, "--config string   file with values")
 	require.Contains(t, all, "--context string")
-}
-
-func TestWrapped(t *testing.T) {
-	text := wrapped([]string{"--one", "--two", "--three"}, 14)
-	require.Equal(t, "  --one --two\n  --three", text)
-	for line := range strings.Lines(text) {
-		require.LessOrEqual(t, len(strings.TrimSuffix(line, "\n")), 14)
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -11,6 +12,7 @@ import (
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/cli/abortable"
 	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/sortorder"
 )
 
@@ -50,15 +52,13 @@ func joinErrors(malformed, wrong error) error {
 	if malformed == nil || wrong == nil {
 		return errors.Join(malformed, wrong)
 	}
-	named := map[string]bool{}
-	for line := range strings.Lines(malformed.Error()) {
-		field, _, _ := strings.Cut(line, ":")
-		named[field] = true
-	}
+	var problems sortorder.Problems
+	errors.As(malformed, &problems)
 	errs := []error{malformed}
-	for line := range strings.Lines(wrong.Error()) {
-		if field, _, _ := strings.Cut(line, ":"); !named[field] {
-			errs = append(errs, errors.New(strings.TrimSuffix(line, "\n")))
+	for _, one := range ordering.FlattenErrors(wrong) {
+		field, _, _ := strings.Cut(one.Error(), ":")
+		if !slices.ContainsFunc(problems, func(p sortorder.Problem) bool { return p.Path == field }) {
+			errs = append(errs, one)
 		}
 	}
 	return errors.Join(errs...)

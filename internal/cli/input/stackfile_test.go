@@ -20,7 +20,7 @@ func TestNoHalfOfAnOrderFileIsUsed(t *testing.T) {
 		"stacks: [{name: shop, applications: [{name: web, kind: Deployment}]}]\n",
 	} {
 		for text, want := range map[string]string{
-			orderHead + "sortorder: [{kind: Secret}]\n":                                    "sortorder: unknown field (did you mean sortOrder?)",
+			orderHead + "sortorder: [{kind: Secret}]\n":                                    "sortorder: unknown field; did you mean sortOrder?",
 			orderHead + "sortOrder: [{knd: Secret}]\n":                                     "sortOrder[0].knd: unknown field",
 			orderHead + "sortOrder: [{matchAnnotations: {tier: data, tier: web}}]\n":       "tier",
 			orderHead + "layers: [{name: nowhere}]\n":                                      "nowhere",

@@ -12,8 +12,8 @@ import (
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/kube/fault"
-	"github.com/ordapply/ordapply/internal/view/events"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // Failures with the same cause are printed once, with their resources; those
@@ -59,7 +59,7 @@ func TestRefusedCredentialsAreExplainedOnce(t *testing.T) {
 	refused := apierrors.NewUnauthorized("Unauthorized")
 	for name, err := range map[string]error{"not explained": refused, "explained": fault.Explain(refused)} {
 		var out strings.Builder
-		PrintErrors(&out, events.FlattenErrors(err))
+		PrintErrors(&out, ordering.FlattenErrors(err))
 		require.Equal(t, 1, strings.Count(out.String(), fault.LogInAdvice), "%s: %s", name, out.String())
 	}
 }

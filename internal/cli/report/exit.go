@@ -8,6 +8,7 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/abortable"
 	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/internal/view/events"
+	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state"
 )
 
@@ -74,7 +75,7 @@ func orTimedOut(ctx context.Context, err error) error {
 	}
 	var kept []error
 	given := false
-	for _, fault := range events.FlattenErrors(err) {
+	for _, fault := range ordering.FlattenErrors(err) {
 		if isCutShort(fault) {
 			given = true
 			continue
@@ -106,7 +107,7 @@ func WithInterrupt(ctx context.Context, err error) error {
 		return err
 	}
 	kept := []error{abortable.Cause(ctx)}
-	for _, fault := range events.FlattenErrors(err) {
+	for _, fault := range ordering.FlattenErrors(err) {
 		if !errors.Is(fault, context.Canceled) {
 			kept = append(kept, fault)
 		}

@@ -159,21 +159,8 @@ func mood(g health.Grade) terminal.Mood {
 	return terminal.Bad
 }
 
-// wrapped breaks plain text at spaces into lines of at most the given width,
-// with continuation lines indented. Longer words are not broken.
+// wrapped breaks plain text at spaces into lines of at most the given width, with
+// continuation lines indented.
 func wrapped(text string, columns int) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		switch {
-		case line == "":
-			line = word
-		case terminal.Width(line)+1+terminal.Width(word) > columns:
-			lines = append(lines, line)
-			line = "  " + word
-		default:
-			line += " " + word
-		}
-	}
-	return append(lines, line)
+	return terminal.Wrap(strings.Fields(text), columns, "", "  ")
 }

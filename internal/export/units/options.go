@@ -1,7 +1,6 @@
 package units
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/ordapply/ordapply/internal/text/tree"
+	"github.com/ordapply/ordapply/internal/text/strict"
 )
 
 // OptionsFile is the file of a tree that has the options it was exported with.
@@ -48,7 +47,7 @@ func ReadOptions(ctx context.Context, dir string) (Options, error) {
 	}
 	options, err := parseOptions(text)
 	if err != nil {
-		return options, fmt.Errorf("read %s: %w", filepath.Join(dir, OptionsFile), err)
+		return options, errors.Join(fmt.Errorf("%s is not valid", filepath.Join(dir, OptionsFile)), err)
 	}
 	return options, nil
 }
@@ -58,13 +57,14 @@ var errNotOptions = errors.New("it is not an Export of " + optionsVersion)
 
 func parseOptions(text []byte) (Options, error) {
 	var o Options
-	if err := tree.Unmarshal(text, &o); err != nil {
+	document, err := strict.Read(text, "an Export", fmt.Sprintf("apiVersion %s, kind %s and options", optionsVersion, optionsKind))
+	if err != nil {
 		return o, err
 	}
-	if o.APIVersion != optionsVersion || o.Kind != optionsKind {
+	if !isExport(document) {
 		return o, errNotOptions
 	}
-	return o, nil
+	return o, strict.Decode(document, &o).Err()
 }
 
 // earlierEngine returns the engine of the tree that a folder has; "" if nothing says it.
@@ -82,6 +82,10 @@ func earlierEngine(ctx context.Context, dir string) (string, error) {
 
 // isOptions reports whether a text is the options of a tree.
 func isOptions(text []byte) bool {
-	_, err := parseOptions(bytes.Clone(text))
-	return err == nil
+	document, err := strict.Read(text, "", "")
+	return err == nil && isExport(document)
+}
+
+func isExport(document map[string]any) bool {
+	return document["apiVersion"] == optionsVersion && document["kind"] == optionsKind
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/view/events"
 	"github.com/ordapply/ordapply/internal/view/terminal"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // apply plans every cluster, and then applies to them cohort by cohort.
@@ -70,7 +71,7 @@ func (r *runner) ownFiles(c fleet.Cluster) []string {
 func (r *runner) refuse(err error) error {
 	if r.isJSON() && r.cmd.Name() == "apply" {
 		now := time.Now()
-		for _, one := range events.FlattenErrors(err) {
+		for _, one := range ordering.FlattenErrors(err) {
 			events.Write(r.out.Out, events.NewError("", one, now))
 		}
 		events.Write(r.out.Out, endLine(fleet.Summary{}, err, time.Time{}))

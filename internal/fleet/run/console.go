@@ -13,6 +13,7 @@ import (
 	"github.com/ordapply/ordapply/internal/fleet"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/view/events"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // console prints a run on a fleet: its progress on standard error, and on standard output
@@ -145,7 +146,7 @@ func (c *console) slow(ctx context.Context, of fleet.Cluster) context.Context {
 // failed prints the errors of the run on a cluster.
 func (c *console) failed(cluster string, err error) {
 	var text strings.Builder
-	report.PrintErrors(&text, events.FlattenErrors(err))
+	report.PrintErrors(&text, ordering.FlattenErrors(err))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, line := range lines(text.String()) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/internal/fleet"
-	"github.com/ordapply/ordapply/internal/view/events"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // atOnce is how many clusters are planned, or compared, at the same time: the memory for it
@@ -39,7 +39,7 @@ func (e *namedError) Unwrap() error { return e.err }
 func name(clusters []fleet.Cluster, errs []error) []error {
 	var all []*namedError
 	for i, c := range clusters {
-		for _, err := range events.FlattenErrors(errs[i]) {
+		for _, err := range ordering.FlattenErrors(errs[i]) {
 			at := slices.IndexFunc(all, func(e *namedError) bool { return e.err.Error() == err.Error() })
 			if at < 0 {
 				all = append(all, &namedError{err: err})

@@ -3,7 +3,6 @@ package recreate
 import (
 	"context"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/fields"
 	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/internal/live/diagnose"
 	"github.com/ordapply/ordapply/internal/live/write"
@@ -62,7 +62,7 @@ func (c Check) foreignField(live *unstructured.Unstructured) string {
 	scaled := write.OwnedBy(live, func(e metav1.ManagedFieldsEntry) bool { return e.Subresource != "" })
 	for path := range c.Owner.ForeignFields(live).Difference(c.Owner.OwnFields(live).Union(scaled)).Leaves().All() {
 		if name := path[0].FieldName; name != nil && *name != "metadata" && *name != "status" {
-			return strings.TrimPrefix(path.String(), ".")
+			return fields.Text(path)
 		}
 	}
 	return ""

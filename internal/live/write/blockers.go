@@ -13,6 +13,7 @@ import (
 
 	"github.com/ordapply/ordapply/applyset"
 
+	"github.com/ordapply/ordapply/internal/fields"
 	"github.com/ordapply/ordapply/internal/kube/fault"
 )
 
@@ -135,7 +136,7 @@ func (b *blockerSearch) items(path []string, live, sent any, at fieldpath.Path, 
 			continue
 		}
 		here := append(slices.Clone(at), element)
-		index := slices.IndexFunc(wanted, func(w any) bool { return Fits(w, element) })
+		index := slices.IndexFunc(wanted, func(w any) bool { return fields.MayBeItem(w, element) })
 		switch {
 		case len(path) == 1 && b.cause.Type == metav1.CauseTypeFieldValueDuplicate:
 			another := index < 0 || len(*element.Key) > 1 && !Owns(b.ours, here) // a key that the manifest leaves out has its default
@@ -186,7 +187,7 @@ func (e *Blocked) Unwrap() error { return e.cause }
 func (e *Blocked) Fields() string {
 	var out []string
 	for _, b := range e.blockers {
-		text := strings.TrimPrefix(b.path.String(), ".")
+		text := fields.Text(b.path)
 		if b.owner != "" {
 			text += fmt.Sprintf(" of field manager %q", b.owner)
 		}

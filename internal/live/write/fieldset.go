@@ -6,9 +6,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/fields"
 )
 
 // OwnedBy returns the fields that those entries of an object's managedFields name which
@@ -85,7 +85,7 @@ func fieldAt(in any, at fieldpath.PathElement) (any, bool) {
 			return field, has
 		}
 	case []any:
-		if i := slices.IndexFunc(in, func(item any) bool { return isAt(item, at) }); i >= 0 {
+		if i := slices.IndexFunc(in, func(item any) bool { return fields.IsItem(item, at) }); i >= 0 {
 			return in[i], true
 		}
 	}
@@ -100,7 +100,7 @@ func withoutField(from any, at fieldpath.PathElement) any {
 			delete(from, *at.FieldName)
 		}
 	case []any:
-		return slices.DeleteFunc(from, func(item any) bool { return isAt(item, at) })
+		return slices.DeleteFunc(from, func(item any) bool { return fields.IsItem(item, at) })
 	}
 	return from
 }
@@ -114,26 +114,11 @@ func changeField(in any, at fieldpath.PathElement, change func(any) any) {
 		}
 	case []any:
 		for i := range in {
-			if isAt(in[i], at) {
+			if fields.IsItem(in[i], at) {
 				in[i] = change(in[i])
 			}
 		}
 	}
-}
-
-// isAt reports whether an item of a list is the one that a path element names
-// by keys or by value.
-func isAt(item any, at fieldpath.PathElement) bool {
-	switch {
-	case at.Value != nil:
-		return value.Equals(value.NewValueInterface(item), *at.Value)
-	case at.Key != nil:
-		fields, ok := item.(map[string]any)
-		return ok && !slices.ContainsFunc(*at.Key, func(key value.Field) bool {
-			return !value.Equals(value.NewValueInterface(fields[key.Name]), key.Value)
-		})
-	}
-	return false
 }
 
 // RemoveAt removes one field or item from a value. It works in place except for
@@ -151,14 +136,14 @@ func RemoveAt(from any, path fieldpath.Path) any {
 func Overlay(live, sent any, owned *fieldpath.Set) any {
 	switch value := sent.(type) {
 	case map[string]any:
-		fields, ok := live.(map[string]any)
+		into, ok := live.(map[string]any)
 		if !ok {
 			return sent
 		}
 		for name, v := range value {
-			fields[name] = Overlay(fields[name], v, owned.WithPrefix(fieldpath.PathElement{FieldName: &name}))
+			into[name] = Overlay(into[name], v, owned.WithPrefix(fieldpath.PathElement{FieldName: &name}))
 		}
-		return fields
+		return into
 	case []any:
 		items, ok := live.([]any)
 		if !ok || !isKeyed(owned) {
@@ -167,7 +152,7 @@ func Overlay(live, sent any, owned *fieldpath.Set) any {
 		for i, wanted := range value {
 			at := slices.IndexFunc(items, func(item any) bool {
 				element, known := ElementOf(item, owned)
-				return known && Fits(wanted, element)
+				return known && fields.MayBeItem(wanted, element)
 			})
 			if at < 0 {
 				items = slices.Insert(items, min(i, len(items)), wanted)
@@ -193,21 +178,11 @@ func isKeyed(owned *fieldpath.Set) (keyed bool) {
 // has it.
 func ElementOf(item any, owned *fieldpath.Set) (found fieldpath.PathElement, ok bool) {
 	look := func(at fieldpath.PathElement) {
-		if at.Key != nil && isAt(item, at) {
+		if at.Key != nil && fields.IsItem(item, at) {
 			found, ok = at, true
 		}
 	}
 	owned.Members.Iterate(look)
 	owned.Children.Iterate(look)
 	return found, ok
-}
-
-// Fits reports whether an item of a manifest is the one that a path element
-// names. A key that the item leaves out is taken to have its default.
-func Fits(item any, at fieldpath.PathElement) bool {
-	fields, ok := item.(map[string]any)
-	return ok && !slices.ContainsFunc(*at.Key, func(key value.Field) bool {
-		has, given := fields[key.Name]
-		return given && !value.Equals(value.NewValueInterface(has), key.Value)
-	})
 }

@@ -5,6 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ordapply/ordapply/internal/fields"
 )
 
 // keys returns the keys of the labels.
@@ -16,7 +18,7 @@ func KappLabelsInPodTemplate(path fieldpath.Path) bool {
 	if n < 4 || path[n-1].FieldName == nil || !slices.Contains(keys(), *path[n-1].FieldName) {
 		return false
 	}
-	return isStringField(path[n-2], "labels") && isStringField(path[n-3], "metadata") && isStringField(path[n-4], "template")
+	return fields.StartsWith(path[n-4:], "template", "metadata", "labels")
 }
 
 // Keep adds to the selector of a body, and to its claim templates, the labels of kapp
@@ -83,8 +85,4 @@ func keep(to, from map[string]any, field string) bool {
 		to[field], kept = labels, true
 	}
 	return kept
-}
-
-func isStringField(at fieldpath.PathElement, name string) bool {
-	return at.FieldName != nil && *at.FieldName == name
 }

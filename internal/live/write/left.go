@@ -14,10 +14,6 @@ import (
 func (s Stream) LeftToOthers(manifest *unstructured.Unstructured) func(fieldpath.Path) bool {
 	paths, scaled := s.LeftPaths(manifest), s.isAutoscaled(manifest)
 	return func(path fieldpath.Path) bool {
-		return KappLabelsInPodTemplate(path) || fields.Covers(paths, path) || scaled && len(path) == 2 && isField(path[0], "spec") && isField(path[1], "replicas")
+		return KappLabelsInPodTemplate(path) || fields.Covers(paths, path) || scaled && len(path) == 2 && fields.StartsWith(path, "spec", "replicas")
 	}
-}
-
-func isField(at fieldpath.PathElement, name string) bool {
-	return at.FieldName != nil && *at.FieldName == name
 }

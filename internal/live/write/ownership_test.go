@@ -92,5 +92,5 @@ func TestLeftFields(t *testing.T) {
 	left := write.Owner{Manager: "ordapply"}.LeftFields([]metav1.ManagedFieldsEntry{before}, now)
 	require.Len(t, left, 1)
 	require.Equal(t, "helm", left[0].Manager)
-	require.Equal(t, []string{`.spec.items[name="x"]`}, left[0].Fields)
+	require.Equal(t, []string{"spec.items[name=x]"}, left[0].Fields)
 }

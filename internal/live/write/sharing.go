@@ -11,6 +11,7 @@ import (
 	"github.com/ordapply/ordapply/applyset"
 
 	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/internal/fields"
 	"github.com/ordapply/ordapply/internal/kube/redact"
 )
 
@@ -162,9 +163,9 @@ func RedactLeftFields(all []event.LeftFields, values *redact.Replacer) []event.L
 }
 
 // outermost lists the fields of a set that are in no other field of it.
-func outermost(fields *fieldpath.Set) []string {
+func outermost(set *fieldpath.Set) []string {
 	var outer []fieldpath.Path
-	for path := range fields.All() { // a field comes before those in it
+	for path := range set.All() { // a field comes before those in it
 		within := slices.ContainsFunc(outer, func(o fieldpath.Path) bool { return len(path) > len(o) && path[:len(o)].Equals(o) })
 		if !within && !isRecord(path) && !isKey(path) {
 			outer = append(outer, path.Copy())
@@ -172,7 +173,7 @@ func outermost(fields *fieldpath.Set) []string {
 	}
 	var names []string
 	for _, path := range outer {
-		names = append(names, path.String())
+		names = append(names, fields.Text(path))
 	}
 	return names
 }

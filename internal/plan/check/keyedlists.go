@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/plan/references"
 	"github.com/ordapply/ordapply/object"
 )
@@ -98,7 +99,7 @@ func (l keyedList) duplicates(value any, path []string, at string) (errs []error
 		return errs
 	}
 	fields, _ := value.(map[string]any)
-	return l.duplicates(fields[path[0]], path[1:], strings.TrimPrefix(at+"."+path[0], "."))
+	return l.duplicates(fields[path[0]], path[1:], plain.Field(at, path[0]))
 }
 
 func (l keyedList) check(value any, at string) (errs []error) {
@@ -113,7 +114,7 @@ func (l keyedList) check(value any, at string) (errs []error) {
 			first[key] = i
 			continue
 		}
-		errs = append(errs, fmt.Errorf("%s[%d] and %s[%d] have the same %s: keep one of them, since server-side apply cannot tell them apart", at, before, at, i, key))
+		errs = append(errs, fmt.Errorf("%s and %s have the same %s: keep one of them, since server-side apply cannot tell them apart", plain.Item(at, before), plain.Item(at, i), key))
 	}
 	return errs
 }

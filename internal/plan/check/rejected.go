@@ -138,7 +138,7 @@ func (c *schemaValidator) constraints(schema map[string]any, value any, path str
 		c.checkMaximum(schema, "maxItems", len(value), path, "item")
 		items, _ := schema["items"].(map[string]any)
 		for i, item := range value {
-			c.value(items, item, fmt.Sprintf("%s[%d]", path, i))
+			c.value(items, item, plain.Item(path, i))
 		}
 	default:
 		c.number(schema, value, path)
@@ -163,11 +163,11 @@ func (c *schemaValidator) object(schema, value map[string]any, path string) {
 		switch {
 		case known:
 		case others == nil && !isEmbedded(schema, name):
-			c.undeclared(schema, value[name], path+"."+name)
+			c.undeclared(schema, value[name], plain.Field(path, name))
 		default:
 			field = others
 		}
-		c.value(field, value[name], path+"."+name)
+		c.value(field, value[name], plain.Field(path, name))
 	}
 }
 

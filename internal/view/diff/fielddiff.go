@@ -9,6 +9,8 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // Kind is the kind of a change.
@@ -53,7 +55,7 @@ func (d *differ) maps(path string, before, after map[string]any) {
 	for _, key := range slices.Compact(keys) {
 		b, was := before[key]
 		a, is := after[key]
-		switch below := join(path, key); {
+		switch below := plain.Field(path, key); {
 		case !was:
 			d.add(below, Added, nil, a)
 		case !is:
@@ -111,7 +113,7 @@ func (d *differ) lists(path string, before, after []any) {
 
 func (d *differ) byPosition(path string, before, after []any) {
 	for i := range max(len(before), len(after)) {
-		below := index(path, i)
+		below := plain.Item(path, i)
 		switch {
 		case i >= len(before):
 			d.add(below, Added, nil, after[i])

@@ -1,11 +1,9 @@
 package diff
 
 import (
-	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
+
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // mergeKeys returns the candidate keys of list items, in order of preference:
@@ -67,11 +65,7 @@ func named(list []any, keys []string) namedList {
 
 // nameOf returns an item's key for a path: "name=web", "port=80,protocol=TCP".
 func nameOf(item map[string]any, keys []string) string {
-	parts := make([]string, len(keys))
-	for i, key := range keys {
-		parts[i] = key + "=" + plainOr(fmt.Sprint(item[key]), `^[\w./:*-]+$`)
-	}
-	return strings.Join(parts, ",")
+	return plain.ItemKeys(keys, func(key string) any { return item[key] })
 }
 
 // inSequence reports whether the common items of both lists have the same
@@ -93,25 +87,4 @@ func anyOf(names []string) []any {
 
 func ofMaps(list []any) bool {
 	return !slices.ContainsFunc(list, func(item any) bool { fields, ok := item.(map[string]any); return !ok || fields == nil })
-}
-
-// join appends a field to a path, in brackets if its name is ambiguous.
-func join(path, key string) string {
-	switch quoted := plainOr(key, `^[\w-]+$`); {
-	case quoted != key:
-		return path + "[" + quoted + "]"
-	case path == "":
-		return key
-	}
-	return path + "." + key
-}
-
-func index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
-
-// plainOr returns the text if it matches the pattern plain, else quoted.
-func plainOr(text, plain string) string {
-	if regexp.MustCompile(plain).MatchString(text) {
-		return text
-	}
-	return strconv.Quote(text)
 }

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/track"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // Log writes the event stream of one run as JSON lines, in this order: Begin, any number of Event,
@@ -172,12 +172,12 @@ func (l *Log) End(o Outcome) {
 		l.write(Warning{Head: head(TypeWarning, now), Source: "trace", Message: "the trace is incomplete: " + o.Untraced.Error()})
 	}
 	l.notes(o.Summary.OwnerNotes())
-	for _, err := range FlattenErrors(o.Err) {
+	for _, err := range ordering.FlattenErrors(o.Err) {
 		l.write(failure(cmp.Or(l.failed, l.run), err, now))
 	}
 	end := RunEnd{Head: head(TypeRunEnd, now), State: o.State, ExitCode: o.ExitCode, Seconds: o.Summary.Took.Seconds(), Counts: counts(o.Summary.Counts()), Assumed: o.Summary.Assumed()}
 	if back := o.Rollback; back != nil {
-		for _, err := range FlattenErrors(back.Err) {
+		for _, err := range ordering.FlattenErrors(back.Err) {
 			line := failure(l.run, err, now)
 			line.Rollback = true
 			l.write(line)
@@ -236,28 +236,6 @@ func (e *Error) diagnose(d *event.Diagnosis) {
 	for _, blocked := range d.Blocks {
 		e.Blocks = append(e.Blocks, id(blocked))
 	}
-}
-
-// FlattenErrors flattens joined errors. An error with text of its own is kept whole.
-func FlattenErrors(err error) []error {
-	if err == nil {
-		return nil
-	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		var all []error
-		var texts []string
-		for _, one := range joined.Unwrap() {
-			all = append(all, FlattenErrors(one)...)
-			texts = append(texts, one.Error())
-		}
-		if strings.Join(texts, "\n") == err.Error() {
-			return all
-		}
-	}
-	if inner := errors.Unwrap(err); inner != nil && inner.Error() == err.Error() {
-		return FlattenErrors(inner)
-	}
-	return []error{err}
 }
 
 func head(kind string, at time.Time) Head {

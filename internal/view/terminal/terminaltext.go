@@ -45,3 +45,23 @@ func Clip(text string, columns int) string {
 	}
 	return out.String()
 }
+
+// Wrap returns words in lines of at most the given width. The first line begins with one
+// text, each further one with another. Longer words are not broken.
+func Wrap(words []string, columns int, first, rest string) []string {
+	var lines []string
+	line, isEmpty := first, true
+	for _, word := range words {
+		switch {
+		case isEmpty:
+			line += word
+		case Width(line)+1+Width(word) > columns:
+			lines = append(lines, line)
+			line = rest + word
+		default:
+			line += " " + word
+		}
+		isEmpty = false
+	}
+	return append(lines, line)
+}
