@@ -17,7 +17,8 @@ type reading struct {
 	versions func(context.Context) (versions, error)
 }
 
-// versions are the versions of objects, by a name of each.
+// versions are the resourceVersions of objects by their uids, and the notes on objects
+// that may be members.
 type versions map[string]string
 
 // statusFollower follows the status of a set by polling: every two seconds it reads
@@ -27,7 +28,7 @@ type statusFollower struct {
 	show renderer
 
 	last    *reading // nil if it failed
-	seen    versions // from before the last reading; nil if they are unknown
+	seen    versions // as of just before the last reading; nil if unknown
 	begun   bool     // the set was read once
 	failing bool     // the last poll failed
 }
@@ -81,7 +82,7 @@ func (f *statusFollower) poll(ctx context.Context) (*setStatus, error) {
 			return nil, nil
 		}
 	}
-	f.seen = found // and not as of the reading: a change in between is found by the next poll
+	f.seen = found // from before the reading, so that the next poll finds a change in between
 	if f.last, err = f.read(ctx); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/ordapply/ordapply/internal/cli/abortable"
 	"github.com/ordapply/ordapply/internal/cli/files"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/view/terminal"
@@ -34,6 +35,7 @@ func (f *statusFlags) newRenderer(cmd *cobra.Command) (show renderer, end func()
 	}
 	if file := files.FileOf(out); file != nil && term.IsTerminal(int(file.Fd())) && terminal.MayDraw() {
 		t := newStatusTable(file)
+		abortable.SetSlowNotice(cmd.Context(), t.printAbove)
 		return t, t.end
 	}
 	return &statusLines{out: out, errs: cmd.ErrOrStderr(), print: printChanges}, func() {}

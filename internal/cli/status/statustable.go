@@ -92,6 +92,17 @@ func (t *statusTable) listen() {
 	}
 }
 
+// printAbove prints a line above the table, which stays. It is called from other
+// goroutines.
+func (t *statusTable) printAbove(text string) {
+	select {
+	case t.drawRequests <- func() error {
+		return t.screen.Draw(plain.Line(text)+"\n", t.drawn.lines, t.drawn.columns, t.drawn.rows)
+	}:
+	case <-t.finished:
+	}
+}
+
 // drawBelow draws the table at the cursor.
 func (t *statusTable) drawBelow() error {
 	t.screen.Forget()

@@ -3,6 +3,7 @@ package status
 import (
 	"bytes"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -72,6 +73,35 @@ note: a remark [2J of many words a remark [2J of many words a remark [2J of
 	require.Equal(t, terminal.Neutral, moods["data   1/1    Healthy"])
 	require.Equal(t, terminal.Bad, moods["web    0/1    Failed    Deployment shop/web: failed: Progress deadline exceeded"])
 	require.Equal(t, terminal.Neutral, moods["all    2/4    Failed"])
+}
+
+// A report of a slow request is printed above the table, before and after it was drawn.
+func TestSlowRequestAboveTheTable(t *testing.T) {
+	shown := vt.New(80, 24)
+	none, err := os.Open(os.DevNull) // its size is unknown: 80 columns and 24 rows
+	require.NoError(t, err)
+	defer none.Close()
+	table := &statusTable{on: none, screen: terminal.NewScreen(shown, false), drawRequests: make(chan func() error), finished: make(chan struct{})}
+	reportSlow := func(text string) {
+		go table.printAbove(text)
+		require.NoError(t, (<-table.redraws())())
+	}
+	reportSlow("still reading Secret shop, after 10s")
+	s := shopStatus()
+	s.Sections = s.Sections[1:2]
+	require.NoError(t, table.show(s))
+	reportSlow("still listing \x1b[2Jconfigmaps, after 10s")
+	require.NoError(t, table.trouble(errors.New("connection refused")))
+	require.True(t, shown.Sane())
+	require.Equal(t, `still reading Secret shop, after 10s
+still listing  [2Jconfigmaps, after 10s
+apply set Secret shop/shop, revision 3, failed, created 2026-03-01T09:06:00Z
+LAYER  READY  HEALTH   WORST
+data   1/1    Healthy
+all    1/1    Healthy
+note: connection refused; trying again`, shown.Text())
+	close(table.finished)
+	table.printAbove("a report after the end blocks nothing")
 }
 
 // Outside a terminal a note is printed once, and unchanged members are not
