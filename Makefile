@@ -10,14 +10,13 @@ export ORDAPPLY_BIN := $(BIN)
 
 # The race detector needs cgo and a C compiler; without them tests run plain.
 RACE := $(shell [ "$$($(GO) env CGO_ENABLED)" = 1 ] && command -v $$($(GO) env CC) >/dev/null && echo -race)
-# These packages start no goroutine, which a test in test/architecture checks: the
-# race detector could find nothing in them, and they would take ten times as long.
+# These packages start no goroutine, which a test in test/architecture checks: the race
+# detector could find nothing in them, and they would take ten times as long.
 SEQUENTIAL := applyset fn internal/author/consolidate internal/author/lint object ordering ordering/planner sortorder
-CONCURRENT = $(filter-out $(addprefix github.com/ordapply/ordapply/,$(SEQUENTIAL)),$(shell $(GO) list ./...))
-# These tests of cmd/ordapply start thousands of processes, each of which takes three times as
-# long under the race detector. `make race` runs them so; what they run is also tested in
-# process.
-PROCESSES := ^(TestScripts|TestChaos|TestPrintedManifestsAreAsRead|TestKilledAtAnyRequest)$$
+# The programs and their tests on control planes start thousands of processes and take three
+# times as long under the race detector; `make race` runs them so.
+PROGRAMS := $(shell $(GO) list ./cmd/... ./test/... ./examples/...)
+CONCURRENT = $(filter-out $(PROGRAMS) $(addprefix github.com/ordapply/ordapply/,$(SEQUENTIAL)),$(shell $(GO) list ./...))
 CLUSTER ?= local
 # These packages read input that could make them use any memory. The race detector reserves
 # more than the limit of their tests, so these also run without it.
@@ -107,13 +106,13 @@ test: build kustomize localcluster emit-peers helm-referee otlp-receiver $(if $(
 	$(GO) test $(addprefix ./,$(SEQUENTIAL))
 	$(GO) test -short $(addprefix ./,$(BOUNDED))
 	@$(MAKE) --no-print-directory explore FAULTS=1
-	$(GO) test $(RACE) -parallel $(PARALLEL) -timeout 60m -skip '$(PROCESSES)' $(CONCURRENT)
-	$(GO) test -parallel $(PARALLEL) -timeout 60m -run '$(PROCESSES)' ./cmd/ordapply ./cmd/sortorder
+	$(GO) test $(RACE) -parallel $(PARALLEL) -timeout 60m $(CONCURRENT)
+	$(GO) test -parallel $(PARALLEL) -timeout 60m $(PROGRAMS)
 	$(GO) -C test/localcluster test -timeout 20m ./...
 
 .PHONY: race
-race: build kustomize localcluster ## run under the race detector the tests that `make test` runs without it (half an hour)
-	$(GO) test $(RACE) -parallel $(PARALLEL) -timeout 90m -run '$(PROCESSES)' ./cmd/ordapply ./cmd/sortorder
+race: build kustomize localcluster emit-peers helm-referee otlp-receiver ## run under the race detector the tests that `make test` runs without it (an hour)
+	$(GO) test $(RACE) -parallel $(PARALLEL) -timeout 120m $(PROGRAMS)
 
 .PHONY: test-oldest
 test-oldest: build kustomize localcluster emit-peers helm-referee otlp-receiver ## run the tests of commands and pages on the oldest supported Kubernetes

@@ -32,17 +32,15 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/health"
-	"github.com/ordapply/ordapply/internal/live/access"
-	"github.com/ordapply/ordapply/internal/live/write"
-
-	"github.com/ordapply/ordapply/internal/kube/fault"
-	"github.com/ordapply/ordapply/internal/plan/mutation"
-
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/preview"
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/internal/kube/redact"
+	"github.com/ordapply/ordapply/internal/live/access"
+	"github.com/ordapply/ordapply/internal/live/write"
+	"github.com/ordapply/ordapply/internal/plan/mutation"
 	"github.com/ordapply/ordapply/internal/run/request"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"

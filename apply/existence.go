@@ -3,9 +3,8 @@ package apply
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/internal/live/write"
-
 	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/internal/live/write"
 	"github.com/ordapply/ordapply/kube"
 )
 

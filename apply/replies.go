@@ -7,11 +7,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/internal/run/loop"
 	"github.com/ordapply/ordapply/internal/run/request"
-
-	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/kube"
 )
 

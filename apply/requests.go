@@ -6,7 +6,6 @@ import (
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/run/request"
-
 	"github.com/ordapply/ordapply/kube"
 )
 

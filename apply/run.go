@@ -9,16 +9,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ordapply/ordapply/internal/run/wait"
-
-	"github.com/ordapply/ordapply/internal/run/loop"
-
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/plan/mutation"
-
+	"github.com/ordapply/ordapply/internal/run/loop"
 	"github.com/ordapply/ordapply/internal/run/preflight"
 	"github.com/ordapply/ordapply/internal/run/request"
-
-	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/internal/run/wait"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"

@@ -8,7 +8,6 @@ import (
 	"github.com/ordapply/ordapply/internal/author/arrange"
 	"github.com/ordapply/ordapply/internal/author/keys"
 	"github.com/ordapply/ordapply/internal/plan/stamp"
-
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/sortorder"

@@ -9,13 +9,12 @@ import (
 	"slices"
 	"strings"
 
+	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/parse"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/internal/limits"
 	"github.com/ordapply/ordapply/internal/text/tree"
-
-	lua "github.com/yuin/gopher-lua"
 )
 
 // Keys of Argo CD's ConfigMap argocd-cm (Argo CD, "Resource Health", custom

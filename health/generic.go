@@ -1,8 +1,9 @@
 package health
 
 import (
-	judgestatus "github.com/ordapply/ordapply/internal/judge/status"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	judgestatus "github.com/ordapply/ordapply/internal/judge/status"
 )
 
 // generic reads a status of an unknown kind by the words and numbers that controllers

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"strings"
 
+	lua "github.com/yuin/gopher-lua"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/internal/limits"
-
-	lua "github.com/yuin/gopher-lua"
 )
 
 // run runs the script on an object, within its limits.

@@ -6,11 +6,10 @@ import (
 	"reflect"
 	"strings"
 
+	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/ast"
 
 	"github.com/ordapply/ordapply/internal/limits"
-
-	lua "github.com/yuin/gopher-lua"
 )
 
 // The interpreter looks at its context before each instruction, but one instruction may

@@ -3,8 +3,9 @@ package health
 import (
 	"strings"
 
-	"github.com/ordapply/ordapply/internal/judge/condition"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/internal/judge/condition"
 )
 
 // conditions are the conditions of a rule or of an object's annotations, in

@@ -11,17 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/live/write"
-
-	"github.com/ordapply/ordapply/internal/kube/fault"
-	"github.com/ordapply/ordapply/internal/plan/check"
-	"github.com/ordapply/ordapply/internal/run/wait"
-
 	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/internal/kube/redact"
 	"github.com/ordapply/ordapply/internal/live/recreate"
+	"github.com/ordapply/ordapply/internal/live/write"
+	"github.com/ordapply/ordapply/internal/plan/check"
 	"github.com/ordapply/ordapply/internal/run/request"
+	"github.com/ordapply/ordapply/internal/run/wait"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"

@@ -1,7 +1,6 @@
 package remove
 
 import (
-	"github.com/ordapply/ordapply/ordering"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -12,6 +11,7 @@ import (
 	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/internal/kube/redact"
 	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // release ends one wait of a step, and starts it when that was the last, once what happens now is handled.

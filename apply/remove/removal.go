@@ -7,12 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/run/loop"
-
-	"github.com/ordapply/ordapply/internal/plain"
-
 	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/run/loop"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"

@@ -6,14 +6,12 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
+	"github.com/ordapply/ordapply/internal/cli/connect"
 	"github.com/ordapply/ordapply/internal/cli/input"
 	"github.com/ordapply/ordapply/internal/cli/plan"
-
-	"github.com/ordapply/ordapply/internal/cli/connect"
 	"github.com/ordapply/ordapply/internal/cli/report"
-	"github.com/ordapply/ordapply/internal/run/preflight"
-
 	"github.com/ordapply/ordapply/internal/cli/usage"
+	"github.com/ordapply/ordapply/internal/run/preflight"
 )
 
 // applyFlags are the flags of apply.

@@ -10,9 +10,8 @@ import (
 
 	"github.com/ordapply/ordapply/internal/cli/connect"
 	"github.com/ordapply/ordapply/internal/cli/report"
-	"github.com/ordapply/ordapply/internal/plain"
-
 	"github.com/ordapply/ordapply/internal/cli/usage"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state"
 )

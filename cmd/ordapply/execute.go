@@ -7,14 +7,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/cli/input"
-	"github.com/ordapply/ordapply/internal/cli/report"
-	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/internal/run/wait"
-
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/preview"
+	"github.com/ordapply/ordapply/internal/cli/input"
+	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/cli/verbose"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/run/wait"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )

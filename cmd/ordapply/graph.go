@@ -7,10 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ordapply/ordapply/internal/cli/input"
+	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/view/drawing"
-
-	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/ordering"
 )
 

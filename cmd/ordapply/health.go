@@ -12,12 +12,10 @@ import (
 
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/cli/input"
-	"github.com/ordapply/ordapply/kube"
-
 	"github.com/ordapply/ordapply/internal/cli/status"
-	"github.com/ordapply/ordapply/internal/plain"
-
 	"github.com/ordapply/ordapply/internal/cli/usage"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/kube"
 )
 
 func newHealth() *cobra.Command {

@@ -26,13 +26,12 @@ import (
 
 	"github.com/ordapply/ordapply/internal/cli/abortable"
 	"github.com/ordapply/ordapply/internal/cli/files"
+	"github.com/ordapply/ordapply/internal/cli/input"
 	"github.com/ordapply/ordapply/internal/cli/plan"
 	"github.com/ordapply/ordapply/internal/cli/report"
 	fleetrun "github.com/ordapply/ordapply/internal/fleet/run"
 	"github.com/ordapply/ordapply/internal/limits"
 	"github.com/ordapply/ordapply/ordering"
-
-	"github.com/ordapply/ordapply/internal/cli/input"
 )
 
 func main() {

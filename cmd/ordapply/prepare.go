@@ -10,9 +10,7 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/connect"
 	"github.com/ordapply/ordapply/internal/cli/input"
 	"github.com/ordapply/ordapply/internal/cli/plan"
-
 	"github.com/ordapply/ordapply/internal/cli/report"
-
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/state"
 )

@@ -11,10 +11,9 @@ import (
 
 	"github.com/ordapply/ordapply/internal/cli/connect"
 	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/state/history"
-
-	"github.com/ordapply/ordapply/internal/cli/usage"
 )
 
 func newRollback() *cobra.Command {

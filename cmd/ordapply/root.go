@@ -17,13 +17,11 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/plan"
 	"github.com/ordapply/ordapply/internal/cli/rbac"
 	"github.com/ordapply/ordapply/internal/cli/report"
-	"github.com/ordapply/ordapply/internal/export"
-	fleetrun "github.com/ordapply/ordapply/internal/fleet/run"
-
 	"github.com/ordapply/ordapply/internal/cli/status"
-
 	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/internal/cli/verbose"
+	"github.com/ordapply/ordapply/internal/export"
+	fleetrun "github.com/ordapply/ordapply/internal/fleet/run"
 	"github.com/ordapply/ordapply/internal/version"
 )
 

@@ -12,16 +12,15 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/input"
 	"github.com/ordapply/ordapply/internal/cli/plan"
 	"github.com/ordapply/ordapply/internal/cli/report"
-	"github.com/ordapply/ordapply/internal/plain"
-	"github.com/ordapply/ordapply/internal/view/drawing"
-	"github.com/ordapply/ordapply/state/history"
-
 	"github.com/ordapply/ordapply/internal/cli/status"
 	"github.com/ordapply/ordapply/internal/cli/usage"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/view/drawing"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state"
+	"github.com/ordapply/ordapply/state/history"
 )
 
 // session is a prepared run.

@@ -11,12 +11,10 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/fn"
 	authorhook "github.com/ordapply/ordapply/internal/author/hook"
-	"github.com/ordapply/ordapply/internal/cli/input"
-	"github.com/ordapply/ordapply/internal/plain"
-
 	"github.com/ordapply/ordapply/internal/cli/flags"
-
+	"github.com/ordapply/ordapply/internal/cli/input"
 	"github.com/ordapply/ordapply/internal/cli/usage"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/sortorder"

@@ -10,16 +10,13 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/cli/abortable"
-	"github.com/ordapply/ordapply/internal/export/argocd"
-	"github.com/ordapply/ordapply/internal/export/units"
-
 	"github.com/ordapply/ordapply/internal/cli/input"
-	"github.com/ordapply/ordapply/internal/export/flux"
-	"github.com/ordapply/ordapply/internal/fleet"
-
-	"github.com/ordapply/ordapply/internal/plain"
-
 	"github.com/ordapply/ordapply/internal/cli/usage"
+	"github.com/ordapply/ordapply/internal/export/argocd"
+	"github.com/ordapply/ordapply/internal/export/flux"
+	"github.com/ordapply/ordapply/internal/export/units"
+	"github.com/ordapply/ordapply/internal/fleet"
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // exportFlags are the flags of export.

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/author/keys"
-
 	"github.com/ordapply/ordapply/internal/plan/stamp"
 )
 

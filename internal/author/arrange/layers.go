@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/ordapply/ordapply/internal/plan/stamp"
-
 	"github.com/ordapply/ordapply/object"
 )
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/ordapply/ordapply/internal/limits"
 	"github.com/ordapply/ordapply/internal/text/tree"
-
 	"github.com/ordapply/ordapply/object"
 )
 

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/plan/stamp"
-
 	"github.com/ordapply/ordapply/object"
 )
 

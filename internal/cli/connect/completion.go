@@ -13,7 +13,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/ordapply/ordapply/internal/plain"
-
 	"github.com/ordapply/ordapply/kube"
 )
 

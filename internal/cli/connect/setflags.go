@@ -10,19 +10,18 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/cli/abortable"
-	"github.com/ordapply/ordapply/state/history"
-	"github.com/ordapply/ordapply/state/lease"
-
 	"github.com/ordapply/ordapply/apply/hooks"
 	"github.com/ordapply/ordapply/apply/preview"
 	"github.com/ordapply/ordapply/apply/remove"
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/author/hook"
+	"github.com/ordapply/ordapply/internal/cli/abortable"
 	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state"
+	"github.com/ordapply/ordapply/state/history"
+	"github.com/ordapply/ordapply/state/lease"
 )
 
 // SetFlags select the apply set (KEP-3659) of the resources.

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ordapply/ordapply/apply"
-
 	"github.com/ordapply/ordapply/ordering"
 )
 

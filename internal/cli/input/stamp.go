@@ -9,9 +9,8 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/fn"
 	internalfields "github.com/ordapply/ordapply/internal/fields"
-	"github.com/ordapply/ordapply/kube"
-
 	"github.com/ordapply/ordapply/internal/plan/stamp"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 

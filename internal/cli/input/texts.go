@@ -9,7 +9,6 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/text/tree"
 	"github.com/ordapply/ordapply/kube"
-
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )

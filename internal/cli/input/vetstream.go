@@ -11,7 +11,6 @@ import (
 	"github.com/ordapply/ordapply/fn"
 	"github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/internal/author/lint"
-
 	"github.com/ordapply/ordapply/ordering"
 )
 

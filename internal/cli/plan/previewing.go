@@ -8,13 +8,12 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/preview"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/cli/connect"
 	"github.com/ordapply/ordapply/internal/cli/input"
 	"github.com/ordapply/ordapply/internal/run/wait"
-
-	"github.com/ordapply/ordapply/apply/preview"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/ordering"
 )

@@ -22,7 +22,6 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/input"
 	"github.com/ordapply/ordapply/internal/live/access"
 	"github.com/ordapply/ordapply/internal/plain"
-
 	"github.com/ordapply/ordapply/kube"
 )
 

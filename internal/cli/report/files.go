@@ -11,7 +11,6 @@ import (
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/view/events"
-
 	"github.com/ordapply/ordapply/internal/view/telemetry"
 	"github.com/ordapply/ordapply/kube"
 )

@@ -9,11 +9,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/ordapply/ordapply/apply/track"
 	"github.com/ordapply/ordapply/internal/cli/files"
 	"github.com/ordapply/ordapply/internal/view/events"
 	"github.com/ordapply/ordapply/internal/view/terminal"
-
-	"github.com/ordapply/ordapply/apply/track"
 )
 
 // minFrameInterval is the minimum interval between two frames.

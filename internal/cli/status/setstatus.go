@@ -19,13 +19,12 @@ import (
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/cli/connect"
 	"github.com/ordapply/ordapply/internal/cli/input"
-	"github.com/ordapply/ordapply/state/history"
-	"github.com/ordapply/ordapply/state/set"
-
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state"
+	"github.com/ordapply/ordapply/state/history"
+	"github.com/ordapply/ordapply/state/set"
 )
 
 // setStatus is the status of an apply set at one moment.

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/health"
-
 	"github.com/ordapply/ordapply/internal/export/units"
 	"github.com/ordapply/ordapply/internal/plain"
 	objectpkg "github.com/ordapply/ordapply/object"

@@ -7,11 +7,12 @@
 package flux
 
 import (
-	exportunits "github.com/ordapply/ordapply/internal/export/units"
-	"github.com/ordapply/ordapply/internal/plain"
 	"path"
 	"slices"
 	"time"
+
+	exportunits "github.com/ordapply/ordapply/internal/export/units"
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // Options say what the objects of Flux are like.

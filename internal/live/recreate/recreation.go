@@ -17,12 +17,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/live/write"
-
-	"github.com/ordapply/ordapply/internal/kube/fault"
-
 	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/kube/fault"
+	"github.com/ordapply/ordapply/internal/live/write"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )

@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/ordapply/ordapply/applyset"
-
 	"github.com/ordapply/ordapply/internal/fields"
 	"github.com/ordapply/ordapply/internal/kube/fault"
 )

@@ -8,9 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ordapply/ordapply/applyset"
-
 	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/fields"
 	"github.com/ordapply/ordapply/internal/kube/redact"
 )

@@ -6,9 +6,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ordapply/ordapply/internal/live/write"
-
 	"github.com/ordapply/ordapply/internal/kube/fault"
+	"github.com/ordapply/ordapply/internal/live/write"
 )
 
 // apply sends a PATCH. Fields in conflict whose values stay the same are taken: the PATCH is

@@ -8,11 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/live/write"
-
 	"github.com/ordapply/ordapply/internal/kube/fault"
-
 	"github.com/ordapply/ordapply/internal/live/recreate"
+	"github.com/ordapply/ordapply/internal/live/write"
 	"github.com/ordapply/ordapply/kube"
 )
 

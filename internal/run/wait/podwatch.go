@@ -17,7 +17,6 @@ import (
 	"github.com/ordapply/ordapply/internal/live/diagnose"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/run/loop"
-
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/internal/view/drawing"
-
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/test/seeds"
 )

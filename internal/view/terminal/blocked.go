@@ -3,9 +3,8 @@ package terminal
 import (
 	"fmt"
 
-	"github.com/ordapply/ordapply/internal/plain"
-
 	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/ordering"
 )
 

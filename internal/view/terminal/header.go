@@ -6,9 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ordapply/ordapply/internal/plain"
-
 	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // narrowWidth is the width below which a frame is abbreviated.

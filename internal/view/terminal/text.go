@@ -5,10 +5,9 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/ordapply/ordapply/internal/plain"
-
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/track"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 )
 
