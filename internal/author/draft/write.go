@@ -2,7 +2,6 @@ package draft
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,7 +25,7 @@ func (o *Order) YAML() []byte {
 	}
 	out.WriteString(".\n# Read it, correct it, and keep it with the manifests; ordapply vet --order checks it.\n")
 	o.explainLeft(&out)
-	plain.Fprintf(&out, "apiVersion: ordapply.dev/v1alpha1\nkind: SortOrder\nmetadata: {name: %s}\n", scalar(o.Name))
+	plain.Fprintf(&out, "apiVersion: ordapply.dev/v1alpha1\nkind: SortOrder\nmetadata: {name: %s}\n", plain.YAML(o.Name))
 	if len(entries) == 0 {
 		out.WriteString("sortOrder: []\n")
 		return out.Bytes()
@@ -34,7 +33,7 @@ func (o *Order) YAML() []byte {
 	out.WriteString("sortOrder:               # a resource belongs to the first entry that matches it\n")
 	for n, l := range entries {
 		l.explain(&out, n == 0)
-		out.WriteString("- " + l.entry() + "\n  layer: " + scalar(l.Name) + "\n")
+		out.WriteString("- " + l.entry() + "\n  layer: " + plain.YAML(l.Name) + "\n")
 		if l.Applied {
 			out.WriteString("  gate: applied\n")
 		}
@@ -75,9 +74,9 @@ func (o *Order) writeLayers(out *bytes.Buffer) {
 		}
 		var names []string
 		for _, name := range l.DependsOn {
-			names = append(names, scalar(name))
+			names = append(names, plain.YAML(name))
 		}
-		plain.Fprintf(out, "- {name: %s, dependsOn: [%s]}\n", scalar(l.Name), strings.Join(names, ", "))
+		plain.Fprintf(out, "- {name: %s, dependsOn: [%s]}\n", plain.YAML(l.Name), strings.Join(names, ", "))
 	}
 }
 
@@ -123,7 +122,7 @@ func (l Layer) entry() string {
 	}
 	for _, field := range [][2]string{{"namespace", s.namespace}, {"group", s.group}, {"kind", s.kind}} {
 		if field[1] != "" {
-			parts = append(parts, field[0]+": "+scalar(field[1]))
+			parts = append(parts, field[0]+": "+plain.YAML(field[1]))
 		}
 	}
 	if s.kind != "" && s.group == "" {
@@ -151,9 +150,9 @@ func conditions(all []requirement, equal string) string {
 	var pairs, expressions, fields []string
 	for _, q := range all {
 		if q.value == "" {
-			expressions = append(expressions, fmt.Sprintf("{key: %s, operator: DoesNotExist}", scalar(q.key.name)))
+			expressions = append(expressions, fmt.Sprintf("{key: %s, operator: DoesNotExist}", plain.YAML(q.key.name)))
 		} else {
-			pairs = append(pairs, scalar(q.key.name)+": "+scalar(q.value))
+			pairs = append(pairs, plain.YAML(q.key.name)+": "+plain.YAML(q.value))
 		}
 	}
 	if len(pairs) > 0 {
@@ -167,17 +166,4 @@ func conditions(all []requirement, equal string) string {
 		separator = "\n  "
 	}
 	return strings.Join(fields, separator)
-}
-
-// scalar returns a text as a YAML scalar, quoted unless every reader takes it for a text.
-func scalar(text string) string {
-	isPlain := text != "" && (text[0] >= 'a' && text[0] <= 'z' || text[0] >= 'A' && text[0] <= 'Z')
-	for _, r := range text {
-		isPlain = isPlain && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=", r))
-	}
-	if isPlain && !slices.Contains([]string{"true", "false", "yes", "no", "on", "off", "null", "y", "n"}, strings.ToLower(text)) {
-		return text
-	}
-	quoted, _ := json.Marshal(text)
-	return string(plain.JSON(quoted))
 }

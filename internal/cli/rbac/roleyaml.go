@@ -1,10 +1,8 @@
 package rbac
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -17,9 +15,9 @@ func writeRoles(name string, rules map[string][]rule, subject string) string {
 	var out strings.Builder
 	for _, namespace := range slices.Sorted(maps.Keys(rules)) {
 		kind := "Role"
-		metadata := "{name: " + scalar(name) + ", namespace: " + scalar(namespace) + "}"
+		metadata := "{name: " + plain.YAML(name) + ", namespace: " + plain.YAML(namespace) + "}"
 		if namespace == "" {
-			kind, metadata = "ClusterRole", "{name: "+scalar(name)+"}"
+			kind, metadata = "ClusterRole", "{name: "+plain.YAML(name)+"}"
 		}
 		fmt.Fprintf(&out, "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: %s\nmetadata: %s\nrules:\n", kind, metadata)
 		for _, r := range rules[namespace] {
@@ -27,7 +25,7 @@ func writeRoles(name string, rules map[string][]rule, subject string) string {
 		}
 		if subject != "" {
 			fmt.Fprintf(&out, "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: %sBinding\nmetadata: %s\n", kind, metadata)
-			fmt.Fprintf(&out, "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: %s, name: %s}\nsubjects:\n- %s\n", kind, scalar(name), subject)
+			fmt.Fprintf(&out, "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: %s, name: %s}\nsubjects:\n- %s\n", kind, plain.YAML(name), subject)
 		}
 	}
 	return out.String()
@@ -35,7 +33,7 @@ func writeRoles(name string, rules map[string][]rule, subject string) string {
 
 // yaml returns the rule as one line of YAML.
 func (r rule) yaml() string {
-	line := fmt.Sprintf("- {apiGroups: [%s], resources: [%s], ", scalar(r.group), scalars(r.resources))
+	line := fmt.Sprintf("- {apiGroups: [%s], resources: [%s], ", plain.YAML(r.group), scalars(r.resources))
 	if len(r.names) > 0 {
 		line += "resourceNames: [" + scalars(r.names) + "], "
 	}
@@ -45,19 +43,7 @@ func (r rule) yaml() string {
 func scalars(list []string) string {
 	out := make([]string, len(list))
 	for i, s := range list {
-		out[i] = scalar(s)
+		out[i] = plain.YAML(s)
 	}
 	return strings.Join(out, ", ")
-}
-
-// scalar returns a string as a YAML scalar: quoted unless it is a plain word,
-// and with control characters escaped.
-func scalar(s string) string {
-	words := regexp.MustCompile(`^[a-z][a-z0-9]*([-./][a-z0-9]+)*$`)
-	switch {
-	case !words.MatchString(s), slices.Contains([]string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}, s):
-		quoted, _ := json.Marshal(s) // marshaling a string cannot fail
-		return string(plain.JSON(quoted))
-	}
-	return s
 }

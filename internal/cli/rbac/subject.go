@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ordapply/ordapply/internal/cli/usage"
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // subjectFlags select the subject to bind Roles to.
@@ -29,13 +30,13 @@ func (f *subjectFlags) subject() (string, error) {
 		if !ok || namespace == "" || name == "" {
 			return "", usage.Errorf("--service-account=%s: write NAMESPACE/NAME", f.serviceAccount)
 		}
-		subjects = append(subjects, "{kind: ServiceAccount, namespace: "+scalar(namespace)+", name: "+scalar(name)+"}")
+		subjects = append(subjects, "{kind: ServiceAccount, namespace: "+plain.YAML(namespace)+", name: "+plain.YAML(name)+"}")
 	}
 	if f.user != "" {
-		subjects = append(subjects, "{kind: User, apiGroup: rbac.authorization.k8s.io, name: "+scalar(f.user)+"}")
+		subjects = append(subjects, "{kind: User, apiGroup: rbac.authorization.k8s.io, name: "+plain.YAML(f.user)+"}")
 	}
 	if f.group != "" {
-		subjects = append(subjects, "{kind: Group, apiGroup: rbac.authorization.k8s.io, name: "+scalar(f.group)+"}")
+		subjects = append(subjects, "{kind: Group, apiGroup: rbac.authorization.k8s.io, name: "+plain.YAML(f.group)+"}")
 	}
 	return strings.Join(subjects, "\n- "), nil
 }
