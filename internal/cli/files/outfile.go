@@ -25,7 +25,7 @@ type destination struct {
 	descriptor bool
 }
 
-// Check reports whether Write could write to name, as far as that can be
+// CheckWritable reports whether Write could write to name, as far as that can be
 // determined without writing.
 func CheckWritable(name string) error {
 	at, err := find(name)

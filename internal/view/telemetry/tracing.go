@@ -74,7 +74,7 @@ func first(names ...string) string {
 	return ""
 }
 
-// Start begins the trace of a command, below the span of TRACEPARENT if there is one. It
+// StartTrace begins the trace of a command, below the span of TRACEPARENT if there is one. It
 // returns nil if the environment names no collector, and an error if it asks for what is
 // not supported: the run then goes on without a trace.
 func StartTrace(ctx context.Context, command string, labels map[string]string) (*Trace, error) {

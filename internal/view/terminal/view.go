@@ -27,7 +27,7 @@ type View struct {
 	lastWaves   []time.Duration // of each wave; 0: unknown
 }
 
-// Options describe the run.
+// ViewOptions describe the run.
 type ViewOptions struct {
 	Graph       bool          // waves are only labels
 	WaveTimeout time.Duration // of a wave without its own timeout; 0 means none
@@ -47,7 +47,7 @@ type blocker struct {
 	applied  bool
 }
 
-// New returns a view of a run. Nothing else may use the tracker from another goroutine.
+// NewView returns a view of a run. Nothing else may use the tracker from another goroutine.
 func NewView(run *track.Tracker, o ViewOptions) *View {
 	v := &View{run: run, options: o, waiting: map[blocker][]int{}}
 	v.indexDependents()
