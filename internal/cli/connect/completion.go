@@ -19,7 +19,7 @@ import (
 // clusterTimeout is how long a cluster is waited for.
 const clusterTimeout = 3 * time.Second
 
-// Install completes the flags of all commands below root, and the names of apply
+// InstallCompletion completes the flags of all commands below root, and the names of apply
 // sets as arguments of commands whose usage line names one.
 func InstallCompletion(root *cobra.Command) {
 	for _, cmd := range root.Commands() {

@@ -25,13 +25,13 @@ type Set struct {
 // Entry is a revision as a listing has it.
 type Entry = history.Entry
 
-// Cluster is what Find asks.
+// SetReader is what Find asks.
 type SetReader interface {
 	history.Lister
 	kube.Discovery
 }
 
-// Find returns the apply sets whose parents are in a namespace or
+// FindSets returns the apply sets whose parents are in a namespace or
 // cluster-scoped, or all for "", by namespace and name. Kinds that may not be
 // listed are left out, and notes say so. It is an error if no kind may be listed.
 func FindSets(ctx context.Context, cluster SetReader, namespace string) (sets []Set, notes []string, err error) {

@@ -13,7 +13,7 @@ type Task struct {
 	Verbs []string
 }
 
-// Install gives a tree of commands this help, and the command options. Texts are
+// InstallHelp gives a tree of commands this help, and the command options. Texts are
 // wrapped at a number of columns, or not at all if it is 0. Verbs that no task
 // names stand under the last one.
 func InstallHelp(root *cobra.Command, columns func() int, tasks ...Task) {

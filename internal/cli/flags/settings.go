@@ -39,7 +39,7 @@ func IsOnCommandLine(flag *pflag.Flag) bool {
 	return flag.Changed && flag.Annotations[markFlagSource] == nil
 }
 
-// SetUnset sets the flags that the command line does not set.
+// ApplyDefaults sets the flags that the command line does not set.
 func ApplyDefaults(cmd *cobra.Command) error {
 	file, err := readConfig(cmd.Context(), cmd)
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// File is the content of --order: a SortOrder, stacks, or both.
+// OrderFile is the content of --order: a SortOrder, stacks, or both.
 type OrderFile struct {
 	Order *sortorder.Order // nil if the file has only stacks
 	stackFile
 }
 
-// Read reads the file of --order.
+// ReadOrder reads the file of --order.
 func ReadOrder(ctx context.Context, name string) (*OrderFile, error) {
 	text, err := abortable.ReadFile(ctx, name, "--order")
 	if err != nil {
@@ -31,7 +31,7 @@ func ReadOrder(ctx context.Context, name string) (*OrderFile, error) {
 	return ParseOrder(name, text)
 }
 
-// Parse parses the text of such a file; name is for messages. Unknown
+// ParseOrder parses the text of such a file; name is for messages. Unknown
 // or misspelt fields are errors, so that a file is never applied in part.
 func ParseOrder(name string, text []byte) (*OrderFile, error) {
 	order, malformed := sortorder.Parse(text)
@@ -64,7 +64,7 @@ func joinErrors(malformed, wrong error) error {
 	return errors.Join(errs...)
 }
 
-// ParseStored parses the order file stored in a revision. It was validated
+// ParseStoredOrder parses the order file stored in a revision. It was validated
 // when it was applied, so only the stacks are read.
 func ParseStoredOrder(name string, text []byte) (*OrderFile, error) {
 	file := &OrderFile{}

@@ -23,7 +23,7 @@ const (
 	ExitInterrupted = 130 // as of a shell, for SIGINT
 )
 
-// Code returns the exit code for a run's error; the outcome of a rollback
+// ExitCode returns the exit code for a run's error; the outcome of a rollback
 // after it does not matter.
 func ExitCode(err error) int {
 	var misuse *usage.Error
@@ -55,7 +55,7 @@ func (e *TimeoutError) Unwrap() error { return e.err }
 // AsTimeout makes a timeoutError of an error, with the same text.
 func AsTimeout(err error) error { return &TimeoutError{err} }
 
-// OrTimeout wraps the error of a run in a timeoutError if nothing failed but
+// WithTimeout wraps the error of a run in a timeoutError if nothing failed but
 // something did not become ready in time.
 func WithTimeout(s event.Summary, err error) error {
 	if err != nil && s.TimedOutOnly() {
@@ -99,7 +99,7 @@ func isCutShort(fault error) bool {
 		(errors.Is(fault, context.DeadlineExceeded) || errors.Is(fault, context.Canceled))
 }
 
-// OrInterrupted replaces errors of canceled requests by the interrupt that
+// WithInterrupt replaces errors of canceled requests by the interrupt that
 // caused them.
 func WithInterrupt(ctx context.Context, err error) error {
 	var undone *state.UndoneError

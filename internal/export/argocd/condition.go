@@ -13,7 +13,7 @@ import (
 	"github.com/ordapply/ordapply/internal/judge/condition"
 )
 
-// Condition returns a condition over self as an expression in Lua over obj, which uses the
+// LuaCondition returns a condition over self as an expression in Lua over obj, which uses the
 // functions of the library. The error names what Lua cannot express.
 func LuaCondition(source string) (string, error) {
 	tree, err := condition.ParseCEL(source)
