@@ -134,12 +134,13 @@ func served(id object.ID) bool {
 	return id.Group != "" || id.Kind != "" && id.Kind != "Chart"
 }
 
-// alone returns an object without the annotations that make it a hook, or say that it
-// depends on other objects, which may be in another batch.
+// alone returns an object without the annotations that make it a hook, say that it depends on
+// other objects, which may be in another batch, or ask for a recreation, which kubectl does not
+// know and whose deletion ends only with a garbage collector.
 func alone(o *unstructured.Unstructured) *unstructured.Unstructured {
 	annotations := o.GetAnnotations()
 	for key := range annotations {
-		if strings.HasPrefix(key, "helm.sh/hook") || strings.HasPrefix(key, "argocd.argoproj.io/hook") || strings.Contains(key, "depends-on") || strings.HasPrefix(key, "kapp.k14s.io/") {
+		if strings.HasPrefix(key, "helm.sh/hook") || strings.HasPrefix(key, "argocd.argoproj.io/hook") || strings.Contains(key, "depends-on") || strings.HasPrefix(key, "kapp.k14s.io/") || key == "ordapply.dev/on-immutable" {
 			delete(annotations, key)
 		}
 	}
