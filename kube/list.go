@@ -119,7 +119,7 @@ func (k *Kubernetes) listMetadata(ctx context.Context, kind Kind, namespace stri
 	return objects, list.GetContinue(), nil
 }
 
-// cacheUnready is what the API server's refusal says while a watch cache is not ready.
+// cacheUnready is in the API server's refusal while a watch cache is not ready.
 const cacheUnready = "storage is (re)initializing"
 
 // isCacheUnready reports whether the API server refused a LIST because its watch cache
