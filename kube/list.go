@@ -68,7 +68,7 @@ func allPages(ctx context.Context, kind Kind, namespace string, list lister) ([]
 }
 
 // matcher returns a function that selects objects as the API server would; false for
-// fields that only the API server knows, which are all but the name and the namespace.
+// fields other than the name and the namespace, which only the API server knows.
 func (q Query) matcher() (func(*unstructured.Unstructured) bool, bool) {
 	byLabel, err := labels.Parse(q.Labels)
 	if err != nil {
