@@ -561,7 +561,7 @@ func (w *world) as(a *actor) error {
 	var faults []string
 	set := applyset.Parent{ID: a.set}
 	for at, obj := range w.store.Objects {
-		unseen := a.blind && at == keyC      // it may be left, and the set has its kind: see store.look
+		unseen := a.blind && at == keyC      // it may be left, and the set has its kind: see blind
 		unproven := at == keyL || w.homeLost // a member in no revision is reported
 		if set.HasMember(obj) && a.says[at] == "" && !unseen && !unproven {
 			faults = append(faults, at+" is still a member")

@@ -34,7 +34,7 @@ func Permissions(parent object.ID, kind kube.Kind, namespace string, dryRun bool
 		return out
 	}
 	var p kube.Permissions
-	if kind.Resource.Group != "" { // see CheckParentKind
+	if kind.Resource.Group != "" { // see set.CheckParentKind
 		p.Add(kube.Permissions{Optional: about(kube.DefinitionKind("customresourcedefinitions"), "", kind.Resource.GroupResource().String(), "get")})
 	}
 	if dryRun {

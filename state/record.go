@@ -58,8 +58,8 @@ func (r Run) record(set *set.Set) *record {
 	}
 }
 
-// keepingNote says where the values of the stream's Secrets are going to be kept; "" for none
-// outside the revision.
+// keepingNote names the Secrets that are going to keep values outside the revision; "" for
+// none.
 func (c *record) keepingNote() string { return c.history.KeepingNote(c.revision) }
 
 // read reads the history, which Recover may have read already. A set that another tool

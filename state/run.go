@@ -121,7 +121,7 @@ func (r Run) Do(ctx context.Context) (event.Summary, error) {
 	return tried.summary, lease.OrLost(held, err)
 }
 
-// reportWayBack says how to roll back a failed run that was not undone.
+// reportWayBack reports the rollback for a failed run that was not undone.
 func (r Run) reportWayBack(tried attempt, err error) {
 	_, undone := errors.AsType[*UndoneError](err)
 	if undone || !tried.began || r.Metadata.Revision.Rollback > 0 {

@@ -71,7 +71,7 @@ type Entry struct {
 	Rollback  int       `json:"rollback,omitempty"` // the revision that this one rolled back to
 	// Operation is its run's operation; "" in revisions of older versions, and until Described.
 	Operation hook.Operation `json:"operation,omitempty"`
-	// Description says in a sentence how its run ended; "" in revisions of older versions, and
+	// Description is a sentence on the end of its run; "" in revisions of older versions, and
 	// until Described.
 	Description    string `json:"description,omitempty"`
 	Origin                // its message also says that it is a rollback
@@ -88,7 +88,7 @@ func (e Entry) Deployed() time.Time {
 	return e.Created.Add(time.Duration(e.Seconds * float64(time.Second)))
 }
 
-// stored is how a revision is stored.
+// stored is a revision's stored form.
 type stored struct {
 	hooks           int // number of hooks
 	digest, cluster string

@@ -1,6 +1,6 @@
 // Package history stores the revisions of an apply set in Secrets of the cluster.
 //
-//	h := history.History{Cluster: cluster, Parent: applyset.Parent{ID: secret}}
+//	h := history.History{Cluster: c, Parent: set.Parent, Vouchers: set.Vouchers(), Vouch: vouch}
 //	n, err := h.Begin(ctx, revision)   // before the first write of its run
 //	err = h.End(ctx, n, history.Outcome{Status: history.Deployed, Times: times})
 //	last, err := h.Last(ctx, history.Deployed)
@@ -178,7 +178,7 @@ func (h History) planAgain(ctx context.Context, e *Entry, planned Record) error 
 	return h.mark(ctx, e, e.Status)
 }
 
-// Outcome is how the run of a revision ended.
+// Outcome is the end of a revision's run.
 type Outcome struct {
 	Status Status         // Deployed or Failed
 	Times  track.RunTimes // how long it took
@@ -187,10 +187,10 @@ type Outcome struct {
 	Stream Revision       // its resources and hooks
 }
 
-// End records how the run of a revision ended, and its effects. A deployed revision
-// stays deployed, with its times, even when a later run of the same content fails; the
-// record then says that it failed. Earlier deployed revisions become superseded, and
-// revisions over the limit are deleted.
+// End records the outcome of a revision's run. A deployed revision stays deployed,
+// with its times, even when a later run of the same content fails; the record then
+// says that it failed. Earlier deployed revisions become superseded, and revisions
+// over the limit are deleted.
 func (h History) End(ctx context.Context, n int, outcome Outcome) error {
 	stored, err := h.ReadIndex(ctx)
 	if err != nil {

@@ -100,7 +100,7 @@ func (h History) ReadIndex(ctx context.Context) (Index, error) {
 				return s, h.wrapError("read the history", err)
 			}
 			if h.Vouchers == nil {
-				e.record = nil // anybody may have written it
+				e.record = nil // any account may have written it
 			}
 			s.entries = append(s.entries, e)
 		}

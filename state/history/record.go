@@ -196,7 +196,7 @@ func (e Entry) Described() Entry {
 	return e
 }
 
-// describe says how the run of the revision ended.
+// describe describes the end of the revision's run.
 func (e Entry) describe() string {
 	r := e.Record()
 	name := map[hook.Operation]string{hook.Install: "Install", hook.Upgrade: "Upgrade", hook.Rollback: "Rollback"}[r.Operation]
@@ -341,7 +341,7 @@ func AdoptedSince(entries []Entry, revision int) Adoptions {
 			delete(out.ByID, c.ID)
 		}
 		for _, a := range r.Adopted {
-			if _, known := out.ByID[a.ID]; !known { // the first run knows from whom
+			if _, known := out.ByID[a.ID]; !known { // the first names the former set
 				out.ByID[a.ID] = a
 			}
 		}
@@ -355,7 +355,7 @@ type Adoptions struct {
 	More bool // others were too, and are not listed
 }
 
-// Of returns how an object was adopted; false if it was not.
+// Of returns an object's adoption; false if there is none.
 func (a Adoptions) Of(id object.ID) (Adopted, bool) {
 	if found, ok := a.ByID[id]; ok {
 		return found, true

@@ -56,8 +56,8 @@ type secretValues struct {
 // withheld are the values that a revision does not have itself, by namespace and name.
 type withheld map[string]map[string]secretValues
 
-// KeepingNote says where the values of a revision's Secrets are kept that it does not contain
-// itself; "" where there are none.
+// KeepingNote names the Secrets that keep values which the revision does not contain itself;
+// "" where there are none.
 func (h History) KeepingNote(r Revision) string {
 	_, values := h.separate(r)
 	if h.Keep == KeepNone || len(values) == 0 {
