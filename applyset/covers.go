@@ -9,7 +9,7 @@ import (
 )
 
 // ownedValue is a position in an object with the sets of fields that its managers own
-// below it, and its live value. An empty set is that of a value that is owned as a whole.
+// below it, and its live value. An empty set means a value that is owned as a whole.
 type ownedValue struct {
 	ours     *fieldpath.Set
 	others   []*fieldpath.Set // of managers that own something there
@@ -20,8 +20,7 @@ type ownedValue struct {
 	ignored  []fields.Path // below it: fields that no fingerprint covers, so that their values are compared
 }
 
-// at returns the position of an element below; ok is false if we own nothing
-// there.
+// at returns the position of an element below; false if we own nothing there.
 func (p ownedValue) at(element fieldpath.PathElement) (ownedValue, bool) {
 	ours, ok := below(p.ours, element)
 	next := ownedValue{ours: ours, seen: p.seen, declared: p.declared}
@@ -63,8 +62,8 @@ func (p ownedValue) field(name string) (ownedValue, bool) {
 	return next, ok
 }
 
-// ignore records which of the values are not in the fingerprint: all of them, or those
-// at the paths.
+// ignore records the values outside the fingerprint: all of them, or the values at the
+// paths.
 func (p *ownedValue) ignore(paths []fields.Path, whole bool) {
 	p.ignored, p.declared = paths, p.declared && !whole
 }
@@ -236,8 +235,8 @@ func (p ownedValue) elementOf(item any, owned []fieldpath.PathElement) (found fi
 	return found, count == 1
 }
 
-// isAt reports whether an item has the value of an element, or its keys, except for those
-// that need not be equal. It has at least one of the keys, or a key is null.
+// isAt reports whether an item has the value of an element, or its keys, except keys that
+// need not be equal. It has at least one of the keys, or a key is null.
 func isAt(element fieldpath.PathElement, item any, isOpen func(key string, want any, given bool) bool) bool {
 	if element.Value != nil {
 		return equal((*element.Value).Unstructured(), item)

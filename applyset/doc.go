@@ -1,7 +1,6 @@
-// Package applyset implements the rules of apply sets (KEP-3659), each of which other
-// tools call an inventory: a set's ID,
-// the kinds and namespaces that its parent lists, the owner of an object,
-// whether an object is as it was last applied, and what may be pruned. It is
+// Package applyset implements the rules of apply sets (KEP-3659), or inventories: a
+// set's ID, the kinds and namespaces that its parent lists, the owner of an object,
+// whether an object is as it was last applied, and its protection from a removal. It is
 // pure: it reads and returns objects only.
 //
 //	parent := applyset.Parent{ID: object.ID{Kind: "Secret", Namespace: "shop", Name: "shop"}}

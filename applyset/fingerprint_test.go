@@ -143,7 +143,7 @@ func TestAnyFieldThatIsNoLongerOursIsFound(t *testing.T) {
 	require.Equal(t, 15, taken)
 }
 
-// What only the object's body can prove is Unseen given its metadata.
+// The proof is NeedsBody where the metadata alone is not enough.
 func TestTheBodyProvesTheOrderOfItems(t *testing.T) {
 	desired := marked(t, web)
 	whole := live(t, desired, webFields)

@@ -25,7 +25,7 @@ type OwnershipMigration struct {
 	Migrated *fieldpath.Set              // the migrated fields
 	Kept     *fieldpath.Set              // the fields that other managers keep
 	Managers []string                    // the managers that the fields were taken from
-	Changes  bool                        // Entries differ from those of the live object
+	Changes  bool                        // Entries differ from the live object's
 }
 
 // MigrateOwnership migrates to manager the fields that former returns for an entry of a live
@@ -35,9 +35,9 @@ type OwnershipMigration struct {
 //   - finalizers and owner references, on which controllers rely, unless manager
 //     owns them already;
 //   - of BeforeFirstApply, which also owns fields written by controllers and users,
-//     those that neither kubectl's last-applied annotation contains nor manager owns
+//     fields that neither kubectl's last-applied annotation contains nor manager owns
 //     already;
-//   - of an entry in another API version than manager's own, those that the object
+//   - of an entry in another API version than manager's own, fields that the object
 //     does not have under the same name in the version in which it was read, or all
 //     of them if manager's own entry is in a third one.
 //

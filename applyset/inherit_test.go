@@ -29,8 +29,8 @@ metadata:
 spec: {storageClassName: s, volumeName: pv-1}
 `
 
-// Adopting a claim without managedFields keeps what controllers wrote, and
-// removes what kubectl's client-side apply wrote and the manifest does not
+// Adopting a claim without managedFields keeps fields of controllers, and
+// removes fields of kubectl's client-side apply that the manifest does not
 // have.
 func TestInheritOfAnObjectWithoutManagedFields(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -19,7 +19,7 @@ type Writer struct {
 	Subresource string
 	APIVersion  string
 	Written     string         // RFC 3339, whole seconds
-	Fields      map[string]any // that of the object: not to be changed; nil where the entry has none
+	Fields      map[string]any // the object's own: not to be changed; nil where the entry has none
 }
 
 // Time returns when the entry was written; zero if that is not known.

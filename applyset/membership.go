@@ -13,8 +13,8 @@ type Membership struct {
 	PreviousManagers []string
 }
 
-// Adopt selects which existing objects a run may make members of its apply set. The values
-// are those of the flag --adopt.
+// Adopt selects the existing objects that a run may make members of its apply set, with
+// the values of the flag --adopt.
 type Adopt string
 
 // The policies of adoption. The zero value means AdoptUnowned.

@@ -22,7 +22,7 @@ const (
 	PartOfLabel          = "applyset.kubernetes.io/part-of"               // on each member: the ID of its set
 	ToolingAnnotation    = "applyset.kubernetes.io/tooling"               // on the parent: the tool that keeps the set, and its version
 	GroupKindsAnnotation = "applyset.kubernetes.io/contains-group-kinds"  // on the parent: Kind.group, comma-separated
-	NamespacesAnnotation = "applyset.kubernetes.io/additional-namespaces" // on the parent: those other than its own, comma-separated
+	NamespacesAnnotation = "applyset.kubernetes.io/additional-namespaces" // on the parent: all but its own, comma-separated
 	// ResourcesAnnotation is the older form of GroupKindsAnnotation, with
 	// resource names.
 	ResourcesAnnotation = "applyset.kubernetes.io/contains-group-resources"
@@ -32,8 +32,8 @@ const (
 // that of the format, not of the program.
 const Tooling = "ordapply/v1"
 
-// Parent is the parent object of a set and what it lists: every member is of
-// one of Kinds, and in one of Namespaces, in the parent's namespace, or
+// Parent is the parent object of a set with its lists: every member is of one
+// of Kinds, and in one of Namespaces, in the parent's namespace, or
 // cluster-scoped.
 type Parent struct {
 	ID         object.ID          // of the object itself

@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Policy is what an apply does with an object whose author has restricted that.
+// Policy is the restriction that an object's author puts on an apply.
 type Policy int
 
 // The policies.

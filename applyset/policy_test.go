@@ -9,7 +9,7 @@ import (
 	"github.com/ordapply/ordapply/applyset"
 )
 
-// Every tool's policy about applying means what it means to that tool.
+// Every tool's policy about applying has that tool's meaning.
 func TestPolicyOf(t *testing.T) {
 	with := func(metadata string) *unstructured.Unstructured {
 		return parse(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, `+metadata+`}}`)

@@ -11,7 +11,7 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Proof is what is known about the effect of a PATCH before it is sent.
+// Proof is the known effect of a PATCH before it is sent.
 type Proof int
 
 // Values of Proof, in ascending order of certainty.
@@ -22,19 +22,18 @@ const (
 )
 
 // Prove compares a live object with desired, which includes its fingerprint, as
-// a server-side apply by manager would. Same requires both that this very
-// object is what manager applied last, and that manager still owns every field
-// of it and no other.
+// a server-side apply by manager would. Same requires both that manager applied
+// this very object last, and that it still owns every field of it and no other.
 //
 // A managedFields entry proves a field's value only if it names the field and
 // the kind's schema declares it. It proves nothing about the order of list
 // items, and in a custom resource `f:image: {}` is either a value that is owned
 // as a whole or a map entry whose fields another manager took. Therefore the
-// order of list items is compared with the live object, and so are all values
-// of custom resources, and those of a Secret to which another manager applied
-// stringData, and of fields that the manifest ignores, which the fingerprint does
-// not cover. Other values of native kinds are not compared: the API server
-// normalizes some of them (1000m to 1).
+// order of list items is compared with the live object, and so are all values of
+// custom resources, of a Secret to which another manager applied stringData, and
+// of fields that the manifest ignores: the fingerprint does not cover these.
+// Other values of native kinds are not compared: the API server normalizes some
+// of them (1000m to 1).
 //
 // live may be a PartialObjectMetadata; the result is NeedsBody if the body is
 // needed. Neither object is changed.
@@ -50,8 +49,8 @@ func Prove(desired, live *unstructured.Unstructured, manager string) Proof {
 	return root.proveObject(desired.Object, hasBody(live))
 }
 
-// rootOf reads the owners of a live object's fields; ok is false if manager did
-// not apply it in this version, or the managedFields cannot be parsed.
+// rootOf reads the owners of a live object's fields; false if manager did not
+// apply it in this version, or the managedFields cannot be parsed.
 func rootOf(desired, live *unstructured.Unstructured, manager string) (ownedValue, bool) {
 	root := ownedValue{live: live.Object, seen: true, declared: object.IsNative(desired.GroupVersionKind().Group), ignored: fields.Of(desired.GetAnnotations())}
 	mine := false

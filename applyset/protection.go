@@ -17,7 +17,7 @@ const (
 )
 
 // Protection returns the annotation or label, as "key: value", that protects an object
-// from a removal; "" if none does. These are ordapply.dev/lifecycle: keep, and those of
+// from a removal; "" if none does. They are ordapply.dev/lifecycle: keep, and keys of
 // other tools, with their values in any case:
 //
 //   - cli-utils, kpt (pkg/common): client.lifecycle.config.k8s.io/deletion: detach,

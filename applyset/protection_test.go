@@ -8,7 +8,7 @@ import (
 	"github.com/ordapply/ordapply/applyset"
 )
 
-// Every tool's protections mean what they mean to that tool, for a prune and for a
+// Every tool's protections have that tool's meaning, for a prune and for a
 // deletion.
 func TestProtection(t *testing.T) {
 	const options = "argocd.argoproj.io/sync-options"

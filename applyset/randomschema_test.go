@@ -30,8 +30,8 @@ const (
 	keyed
 )
 
-// shapes generates schemas. If declared is set they are like those of native
-// kinds: without free-form fields, and with maps of scalars only.
+// shapes generates schemas. If declared is set they are like native kinds':
+// without free-form fields, and with maps of scalars only.
 type shapes struct {
 	*rand.Rand
 	declared bool

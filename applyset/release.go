@@ -9,8 +9,8 @@ import (
 )
 
 // Released returns the managedFields of a member after its release from the set: without
-// the entries of the set's field managers. What they applied is next's from then on, if
-// that is not "". live is not changed.
+// the entries of the set's field managers. Their applied fields become next's, if that
+// is not "". live is not changed.
 func (p Parent) Released(live *unstructured.Unstructured, next string) []metav1.ManagedFieldsEntry {
 	var out []metav1.ManagedFieldsEntry
 	var applied []metav1.ManagedFieldsEntry
@@ -32,7 +32,7 @@ func (p Parent) Released(live *unstructured.Unstructured, next string) []metav1.
 }
 
 // WithLabelOf returns managedFields in which a manager owns the membership label by an
-// apply, and no update does.
+// apply, and not by an update.
 func WithLabelOf(entries []metav1.ManagedFieldsEntry, apiVersion, manager string) []metav1.ManagedFieldsEntry {
 	label := fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "labels", PartOfLabel))
 	var out []metav1.ManagedFieldsEntry
@@ -48,7 +48,7 @@ func WithLabelOf(entries []metav1.ManagedFieldsEntry, apiVersion, manager string
 	return withApplied(out, withFields(own, label), manager)
 }
 
-// withApplied adds the fields of an entry to what a manager has applied. Of two entries in
+// withApplied adds the fields of an entry to a manager's applied fields. Of two entries in
 // different versions of the API the manager's own stays.
 func withApplied(entries []metav1.ManagedFieldsEntry, more metav1.ManagedFieldsEntry, manager string) []metav1.ManagedFieldsEntry {
 	at := slices.IndexFunc(entries, func(e metav1.ManagedFieldsEntry) bool {

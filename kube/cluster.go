@@ -15,7 +15,7 @@ import (
 // Cluster is the set of API server calls that applying needs. Methods that make a
 // request return the API server's error as client-go does, to be tested with
 // k8s.io/apimachinery/pkg/api/errors, and may be called by many goroutines at
-// once. Those that write pass the fence of their context first (see MayWrite).
+// once. Writes pass the fence of their context first (see MayWrite).
 type Cluster interface {
 	// Kind returns how the API server serves a kind; false when discovery
 	// does not list it yet. It makes no request.

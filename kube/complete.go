@@ -17,7 +17,7 @@ import (
 
 // CheckDiscovery returns an error unless discovery lists every kind that may have
 // objects. It refreshes discovery where it does not. The error names the first
-// group or kind whose objects cannot be listed, or what could not be read.
+// group or kind whose objects cannot be listed, or the failed request.
 func CheckDiscovery(ctx context.Context, cluster Reads) error {
 	return DiscoveryCheck{Cluster: cluster}.Check(ctx)
 }
@@ -30,7 +30,7 @@ type DiscoveryCheck struct {
 }
 
 // Check returns an error that names the first group or kind whose objects cannot be
-// listed, after refreshing discovery of what may have changed.
+// listed, after refreshing discovery that may be outdated.
 func (c DiscoveryCheck) Check(ctx context.Context) error {
 	if err := c.refreshAggregated(ctx); err != nil {
 		return err

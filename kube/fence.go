@@ -90,7 +90,7 @@ func (l connectionTransport) RoundTrip(request *http.Request) (*http.Response, e
 	return response, err
 }
 
-// fences are those of the requests that are being sent.
+// fences are the fences of requests being sent.
 type fences struct {
 	mu  sync.Mutex
 	now map[*fenced]bool
@@ -99,7 +99,7 @@ type fences struct {
 // fenced is a request that is being sent.
 type fenced struct {
 	fence Fence
-	ctx   context.Context //nolint:containedctx // the request's: who writes to a connection has none
+	ctx   context.Context //nolint:containedctx // the request's: a write to a connection has none
 }
 
 // begin calls the fence of a request, which is called again before each write

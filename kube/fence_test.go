@@ -122,7 +122,7 @@ func TestAnAnswerAfterTheLockWasLost(t *testing.T) {
 	require.NoError(t, response.Body.Close())
 }
 
-// What the API server refused, and a dry run, changed nothing, however late.
+// A refused request and a dry run changed nothing, however late.
 func TestARefusalIsNotLate(t *testing.T) {
 	for name, c := range map[string]struct {
 		path string

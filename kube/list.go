@@ -68,7 +68,7 @@ func allPages(ctx context.Context, kind Kind, namespace string, list lister) ([]
 }
 
 // matcher returns a function that selects objects as the API server would; false for
-// fields that only the API server knows, which are all but the name and the namespace.
+// fields other than the name and the namespace, which only the API server knows.
 func (q Query) matcher() (func(*unstructured.Unstructured) bool, bool) {
 	byLabel, err := labels.Parse(q.Labels)
 	if err != nil {
@@ -119,7 +119,7 @@ func (k *Kubernetes) listMetadata(ctx context.Context, kind Kind, namespace stri
 	return objects, list.GetContinue(), nil
 }
 
-// cacheUnready is what the API server's refusal says while a watch cache is not ready.
+// cacheUnready is in the API server's refusal while a watch cache is not ready.
 const cacheUnready = "storage is (re)initializing"
 
 // isCacheUnready reports whether the API server refused a LIST because its watch cache

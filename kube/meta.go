@@ -17,7 +17,7 @@ func Meta(obj *unstructured.Unstructured) object.Meta {
 	}
 }
 
-// texts returns labels or annotations without those that are null: these say nothing.
+// texts returns labels or annotations without null values, which say nothing.
 func texts(obj *unstructured.Unstructured, field string) map[string]string {
 	values, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "metadata", field)
 	entries, _ := values.(map[string]any)

@@ -41,7 +41,7 @@ func (e NotSentError) Temporary() bool { return true }
 // not known whether the API server carried the request out in time.
 type LateError struct{ Err error }
 
-// Error says what may have happened, and what to do.
+// Error names the possible damage and the remedy.
 func (e LateError) Error() string {
 	return "it was sent, and answered after the lock was lost: it may have changed what another run applied; apply that run's manifests again"
 }

@@ -17,7 +17,7 @@ type Permission struct {
 	Name        string // of the object; "" for any
 }
 
-// Permissions are what a run requires, in addition to discovery, which every
+// Permissions are a run's requirements, in addition to discovery, which every
 // user may read. Each list is sorted and without duplicates.
 type Permissions struct {
 	// Required are the permissions without which a run fails.
@@ -29,8 +29,7 @@ type Permissions struct {
 	Unknown []schema.GroupKind
 }
 
-// Add adds the permissions of something else that is done in the same run, and
-// sorts.
+// Add adds the permissions of another part of the same run, and sorts.
 func (p *Permissions) Add(q Permissions) {
 	p.Required = append(p.Required, q.Required...)
 	p.Optional = append(p.Optional, q.Optional...)
@@ -84,7 +83,7 @@ func (p Permission) Where() string {
 	return text
 }
 
-// String returns the verb and what Where returns.
+// String returns the verb and Where.
 func (p Permission) String() string { return p.Verb + " " + p.Where() }
 
 func quote(s string) string { return `"` + s + `"` }

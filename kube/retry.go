@@ -85,7 +85,7 @@ func (c ReadOnly) Apply(ctx context.Context, kind Kind, obj *unstructured.Unstru
 	return c.cluster.Apply(ctx, kind, obj, options)
 }
 
-// DryRunCreate is that of Cluster.
+// DryRunCreate is Cluster's.
 func (c ReadOnly) DryRunCreate(ctx context.Context, kind Kind, obj *unstructured.Unstructured) error {
 	return c.cluster.DryRunCreate(ctx, kind, obj)
 }

@@ -20,8 +20,8 @@ func (p *patched) Apply(_ context.Context, _ Kind, obj *unstructured.Unstructure
 	return obj, nil
 }
 
-// What reads a cluster through ReadOnly cannot change it: a PATCH becomes a dry run, and
-// there is nothing else that writes.
+// A ReadOnly cluster cannot be changed: a PATCH becomes a dry run, and there is nothing
+// else that writes.
 func TestReadOnlyDoesNotWrite(t *testing.T) {
 	cluster := &patched{}
 	readOnly := NewReadOnly(cluster)

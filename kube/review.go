@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Allowed implements apply.Access with a SelfSubjectAccessReview.
+// Allowed implements access.Reviewer with a SelfSubjectAccessReview.
 func (k *Kubernetes) Allowed(ctx context.Context, p Permission) (bool, error) {
 	if p.Namespace == "" && p.Resource.GroupResource() == (schema.GroupResource{Resource: "namespaces"}) {
 		p.Namespace = p.Name // as the API server authorizes requests on a Namespace
@@ -25,8 +25,8 @@ func (k *Kubernetes) Allowed(ctx context.Context, p Permission) (bool, error) {
 	return allowed, err
 }
 
-// User implements apply.Access with a SelfSubjectReview, which API servers before
-// Kubernetes 1.28 do not serve.
+// User implements access.Reviewer with a SelfSubjectReview, which API servers
+// before Kubernetes 1.28 do not serve.
 func (k *Kubernetes) User(ctx context.Context) string {
 	reviews := schema.GroupVersionResource{Group: "authentication.k8s.io", Version: "v1", Resource: "selfsubjectreviews"}
 	answer, err := k.review(ctx, reviews, "SelfSubjectReview", map[string]any{})

@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// IsClusterScoped reports which built-in kinds are cluster-scoped, for use
+// IsClusterScoped reports whether a built-in kind is cluster-scoped, for use
 // without a cluster. Other kinds count as namespaced unless the stream's CRDs
 // say otherwise.
 func IsClusterScoped(gk schema.GroupKind) bool {

@@ -22,13 +22,13 @@ func (k Kinds) Or(others Kinds) Kinds {
 	}
 }
 
-// Discovery is the part of a Cluster that reports what is served.
+// Discovery is the part of a Cluster that reports served kinds.
 type Discovery interface {
 	Kind(schema.GroupVersionKind) (Kind, bool)
 	Versions(schema.GroupKind) []string
 }
 
-// KindsOf returns how a cluster serves kinds, whenever it is asked.
+// KindsOf returns the Kinds of a cluster, read at each call.
 func KindsOf(cluster Discovery) Kinds {
 	return func(gvk schema.GroupVersionKind) (Kind, bool) {
 		if gvk.Version == "" {

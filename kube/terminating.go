@@ -9,7 +9,7 @@ import (
 	"github.com/ordapply/ordapply/internal/judge/status"
 )
 
-// DeletionBlockers returns what blocks the deletion of a terminating object: its
+// DeletionBlockers returns the blockers of a terminating object's deletion: its
 // finalizers, or conditions about the deletion. The text is made to follow
 // another; "" when nothing is known.
 func DeletionBlockers(live *unstructured.Unstructured) string {

@@ -31,7 +31,7 @@ const discoveryPropagation = 10 * time.Second
 // UnservedError reports that it is unknown whether objects of a kind exist.
 type UnservedError struct {
 	Kind schema.GroupKind
-	Why  error // what keeps the API server from serving it, or this program from finding out
+	Why  error // why the API server does not serve it, or why that is unknown
 	// transient is set when the cause is expected to be transient.
 	transient bool
 }

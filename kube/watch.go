@@ -17,8 +17,8 @@ import (
 
 // Watch implements Cluster with one LIST and one WATCH. client-go's reflector
 // lists again after 410, a closed connection or a replaced CRD; objects are
-// passed on and not cached, so that there is no informer and are no tombstones. Where LIST or WATCH is refused, Watch reports
-// Forbidden and returns.
+// passed on and not cached: there is no informer, and there are no tombstones. Where LIST or WATCH
+// is refused, Watch reports Forbidden and returns.
 func (k *Kubernetes) Watch(ctx context.Context, kind Kind, namespace string, query Query, changed func(WatchEvent)) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -67,7 +67,7 @@ func (k *Kubernetes) Watch(ctx context.Context, kind Kind, namespace string, que
 	reflector.RunWithContext(ctx)
 }
 
-// listerWatcher returns what a watch lists and watches, and the type of the objects.
+// listerWatcher returns the client of a watch, and the type of its objects.
 func (k *Kubernetes) listerWatcher(kind Kind, namespace string, query Query) (cache.ListerWatcherWithContext, runtime.Object) {
 	if query.Metadata {
 		client := k.metadataOf(kind, namespace)

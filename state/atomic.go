@@ -17,8 +17,8 @@ import (
 // (RFC-DEPLOY-0001 §5.1): when a run fails before all of its resources are
 // ready, the changes of the run to the stack are undone, and no others.
 type AtomicStack struct {
-	Name      string             // that of the stack
-	Resources map[object.ID]bool // all that the plan has of it
+	Name      string             // the stack's
+	Resources map[object.ID]bool // all of it in the plan
 }
 
 // brokenStacks returns the atomic stacks that the run changed and that are not

@@ -121,7 +121,7 @@ func (r *Run) begins(tried *attempt) {
 		}
 		intent := planned(existing, record.entries(), r.Stream.Objects)
 		intent.Operation = tried.operation
-		for _, e := range record.entries() { // what is undone may have been recreated
+		for _, e := range record.entries() { // an undone run may have recreated objects
 			if e.Number > r.Metadata.Revision.Rollback {
 				for _, id := range e.Record().Recreated {
 					recreated[id] = true
@@ -154,7 +154,7 @@ func (r Run) noteIfAny(text string) {
 	}
 }
 
-// endWithDeletion deletes what is obsolete, and adds that to the summary.
+// endWithDeletion deletes obsolete objects, and adds them to the summary.
 func (r Run) endWithDeletion(ctx context.Context, tried *attempt) error {
 	deleted, err := r.deleteObsolete(ctx, tried)
 	tried.summary = tried.summary.Append(deleted)
@@ -162,7 +162,7 @@ func (r Run) endWithDeletion(ctx context.Context, tried *attempt) error {
 	return err
 }
 
-// deleteObsolete deletes what is to be deleted when all of the stream is ready.
+// deleteObsolete does the run's deletions once all of the stream is ready.
 func (r Run) deleteObsolete(ctx context.Context, tried *attempt) (applyevent.Summary, error) {
 	if r.Prune {
 		adopted := r.adoptions(tried.record.entries())
@@ -183,8 +183,8 @@ func (r Run) deleteObsolete(ctx context.Context, tried *attempt) (applyevent.Sum
 	return deleted, errors.Join(err, r.releaseAdopted(ctx, tried.set, r.undone.adopted))
 }
 
-// adoptions returns what the run releases instead of pruning it: what earlier runs adopted
-// without becoming ready; a rollback also what was adopted since the revision that it goes
+// adoptions returns the objects that the run releases instead of pruning: adopted by
+// earlier runs without becoming ready, or, in a rollback, since the revision that it goes
 // back to.
 func (r Run) adoptions(entries []history.Entry) history.Adoptions {
 	out := history.Undeployed(entries)

@@ -74,7 +74,7 @@ func idsOf(results []event.Result) []object.ID {
 	return ids
 }
 
-// adopted returns what the run adopted and is not in a revision.
+// adopted returns the run's adoptions that are not in a revision.
 func (a attempt) adopted(before *history.Revision) []history.Adopted {
 	held, own := before.IDs(), map[object.ID]bool{}
 	for _, r := range a.summary.Results {
@@ -83,9 +83,9 @@ func (a attempt) adopted(before *history.Revision) []history.Adopted {
 	return slices.DeleteFunc(slices.Clone(a.did.Adopted), func(one history.Adopted) bool { return one.Carried || held[one.ID] || !own[one.ID] })
 }
 
-// removeCreated deletes what a failed run created, in reverse order. Objects
-// that are no longer members of the set, or that replaced another under its
-// name, are kept.
+// removeCreated deletes objects that a failed run created, in reverse order.
+// Objects no longer in the set, or that replaced another under its name, are
+// kept.
 func (r Run) removeCreated(ctx context.Context, set *set.Set, created []event.Result) (event.Summary, error) {
 	if len(created) == 0 {
 		return event.Summary{}, nil

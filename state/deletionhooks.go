@@ -29,8 +29,8 @@ type hookedDeletion struct {
 	records history.History
 }
 
-// hooked finds the hooks of a set: those that run are of the revision that was deployed
-// last, or of the newest where none ever was.
+// hooked finds the hooks of a set: the revision that was deployed last decides which
+// run, or the newest where none ever was.
 func (d SetDeletion) hooked(ctx context.Context, set *set.Set) (*hookedDeletion, error) {
 	out := &hookedDeletion{records: d.history(set)}
 	entries, err := out.records.List(ctx)
@@ -111,8 +111,9 @@ func (d *hookedDeletion) before(ctx context.Context) error {
 	return err
 }
 
-// after runs the hooks after the members are gone, and deletes what hooks left. In a
-// Namespace that was a member, nothing is left, nor may the account be able to look.
+// after runs the hooks after the members are gone, and deletes leftovers of hooks.
+// In a Namespace that was a member, nothing is left, nor may the account be able to
+// look.
 func (d *hookedDeletion) after(ctx context.Context, members event.Summary) error {
 	results, err := d.runner.Run(ctx, hook.PostDelete, d.hooks)
 	d.results = append(d.results, results...)

@@ -1,6 +1,6 @@
-// Package state stores what runs share: the apply set (KEP-3659) of a stream,
-// the lock of the run that may change it, and its revisions. Package applyset
-// makes the decisions; this package reads and writes.
+// Package state keeps between runs the apply set (KEP-3659) of a stream, the
+// lock of the run that may change it, and its revisions. Package applyset makes
+// the decisions; this package reads and writes.
 //
 //	secret := object.ID{Kind: "Secret", Namespace: "shop", Name: "shop"} // the parent
 //	run := state.Run{

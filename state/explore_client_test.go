@@ -194,7 +194,7 @@ func (c *client) StoredKinds() []schema.GroupVersionKind {
 	return kinds
 }
 
-// Refresh reads discovery. A run that does not refresh keeps what it read, as
+// Refresh reads discovery. A run that does not refresh keeps the old one, as
 // the real client does.
 func (c *client) Refresh(ctx context.Context, gvs ...schema.GroupVersion) error {
 	if !slices.ContainsFunc(gvs, func(gv schema.GroupVersion) bool { return gv.Group == widget.Group }) {
@@ -292,7 +292,7 @@ func (c *client) Release(ctx context.Context, kind kube.Kind, live *unstructured
 }
 
 // Watch reports changes at once. It is not a request that could be reordered:
-// what it reports is only ever waited for.
+// runs only ever wait for its reports.
 func (c *client) Watch(ctx context.Context, kind kube.Kind, namespace string, query kube.Query, changed func(kube.WatchEvent)) {
 	seen := map[string]*unstructured.Unstructured{}
 	tell := func(change kube.WatchEvent) {

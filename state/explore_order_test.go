@@ -45,8 +45,8 @@ func (w *world) covered(option string) bool {
 	return !depends(e, w.last)
 }
 
-// depends reports whether the order of two events matters: one writes what
-// the other reads or writes, or both write what an invariant is about.
+// depends reports whether the order of two events matters: one writes an object
+// that the other reads or writes, or both write the set.
 func depends(a, b *exploredEvent) bool {
 	p, q := a.request, b.request
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/ordapply/ordapply/state/history"
 )
 
-// The rules of what a run may undo, delete and run, checked after every request.
+// The rules for undoing, deletions and hooks, checked after every request.
 const (
 	ruleDeleteHook  = "a delete hook ran only when something was uninstalled"
 	ruleInstallHook = "an install hook never ran over a live application"
@@ -28,18 +28,18 @@ const (
 	ruleUnknown     = "a set that exists is not reported as unknown"
 )
 
-// ledger is what happened to the objects of a history, as the rules see it.
+// ledger is the past of a history's objects, as the rules see it.
 type ledger struct {
 	live     map[string]*unstructured.Unstructured
 	theirs   map[string]bool   // the live objects that no run on the set created
 	takenOf  map[string]string // the set that such an object was a member of
 	deployed bool              // a revision is, and the set was not deleted since
-	claimed  map[string]bool   // what such revisions contain
+	claimed  map[string]bool   // objects of such revisions
 	removing bool              // a deletion of the set has deleted a member
 	removed  bool              // and it was the last one
 }
 
-// newLedger begins with the objects of a cluster. What a set has at the beginning was
+// newLedger begins with the objects of a cluster. The set's own at the beginning were
 // deployed by it.
 func newLedger(set string, objects map[string]*unstructured.Unstructured) *ledger {
 	l := &ledger{live: map[string]*unstructured.Unstructured{}, theirs: map[string]bool{}, takenOf: map[string]string{}, claimed: map[string]bool{}}
@@ -58,7 +58,7 @@ func newLedger(set string, objects map[string]*unstructured.Unstructured) *ledge
 	return l
 }
 
-// hash covers what the rules depend on.
+// hash covers the inputs of the rules.
 func (l *ledger) hash() uint64 {
 	h := fnv.New64a()
 	fmt.Fprint(h, l.deployed, l.removing, l.removed, len(l.theirs), len(l.claimed))
@@ -68,7 +68,7 @@ func (l *ledger) hash() uint64 {
 	return h.Sum64()
 }
 
-// follow checks a request that succeeded, and what it did to its object.
+// follow checks a request that succeeded, and its effect on its object.
 func (w *world) follow(q *request) {
 	l, at, a := w.ledger, q.at(), q.actor
 	before, after := l.live[at], w.store.Objects[at]
@@ -105,7 +105,7 @@ func (w *world) follow(q *request) {
 // exploredKeys are the objects of the streams.
 var exploredKeys = map[string]bool{keyA: true, keyB: true, keyC: true, keyJ: true, keyL: true}
 
-// checkHook checks that an event is one of what the run does.
+// checkHook checks that an event fits the run.
 func (w *world) checkHook(a *actor, event hook.Event) {
 	l := w.ledger
 	existed := w.theirsOf(a)
@@ -169,7 +169,7 @@ func (w *world) checkDeletion(a *actor, at string, before *unstructured.Unstruct
 	}
 }
 
-// checkEnd checks what a run that has ended left.
+// checkEnd checks the result of a run that has ended.
 func (w *world) checkEnd(a *actor) {
 	if a.sort == deletes && a.err != nil && strings.Contains(a.err.Error(), "not found: nothing to delete") && w.store.Objects[w.parentKey()] != nil {
 		w.violate(ruleUnknown)

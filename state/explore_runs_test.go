@@ -160,7 +160,7 @@ func backTo(r Run, to *history.Revision) Run {
 	return back
 }
 
-// removes makes a run one that deletes what it created.
+// removes makes a run one that deletes its objects.
 func (a *actor) removes() { a.undoing, a.says, a.deleted = true, map[string]string{}, map[string]int{} }
 
 // goesBack makes a run one that undoes another.

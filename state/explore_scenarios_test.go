@@ -19,7 +19,7 @@ import (
 	"github.com/ordapply/ordapply/test/memcluster"
 )
 
-// scenario is the initial state of two runs, and what they do.
+// scenario is two runs and their initial state.
 type scenario struct {
 	name          string
 	sample        string // the sort of fault that `make test` tries once; "": none
@@ -78,14 +78,15 @@ func atOnce(t *testing.T) []scenario {
 	}
 }
 
-// The events of the hooks in the scenarios; those of a rollback run in no other operation.
+// The events of the hooks in the scenarios; a rollback's own run in no other
+// operation.
 var lifecycle = []hook.Event{
 	hook.PreInstall, hook.PostInstall, hook.PreUpgrade, hook.PostUpgrade, hook.PreDelete, hook.PostDelete,
 }
 
 // inSequence are the scenarios in which one run follows the other: hooks, adoption,
-// recreation and what undoes a run. Admission denies one object of the first run where
-// that run is to fail.
+// recreation and undoing. Admission denies one object of the first run where that run
+// is to fail.
 func inSequence(t *testing.T) []scenario {
 	a, ab, aj := wanting(t, keyA), wanting(t, keyA, keyB), wanting(t, keyA, keyJ)
 	hooked, hookedB := a.withHooks(t, lifecycle...), ab.withHooks(t, lifecycle...)

@@ -220,7 +220,7 @@ func switches(trace []string) int {
 // lasts.
 const suspension = 20 * time.Second
 
-// options returns what may happen next; none when both runs have ended.
+// options returns the possible next events; none when both runs have ended.
 func (w *world) options(faults int) []string {
 	var out []string
 	live, sleeping := 0, false
@@ -307,8 +307,8 @@ func (w *world) waiting() []*request {
 
 // matters reports whether it makes a difference when a request is carried
 // out. The Namespace that identifies the cluster is never written; the holder
-// of the Lease may renew it at any time, and waiting runs may read it. What a
-// run reads before its first read of the Lease, it reads right before that.
+// of the Lease may renew it at any time, and waiting runs may read it. Reads of
+// a run before its first read of the Lease come right before that.
 func (w *world) matters(q *request) bool {
 	switch {
 	case q.actor.isAskingAgain(q) && w.store.Gone[widget]:
@@ -323,7 +323,7 @@ func (w *world) matters(q *request) bool {
 	return true
 }
 
-// accidents returns what may go wrong with a request, or right before it.
+// accidents returns the possible faults of a request, or right before it.
 func (w *world) accidents(q *request, faults int) []string {
 	var out []string
 	if q.ofWidgets() && w.store.Gone[widget] && q.actor.requested[q.label()] < 2 { // it may be requested for long
@@ -578,7 +578,7 @@ func (w *world) toItsEnd(a *actor) {
 	}
 }
 
-// end stops what is left of a history.
+// end stops the rest of a history.
 func (w *world) end() {
 	for _, a := range w.actors {
 		w.kill(a)

@@ -17,10 +17,10 @@ import (
 // and recreate objects, fail, and are undone. In each, faults come between the requests.
 //
 // After every request each live member is in the kinds and namespaces of its set, foreign
-// objects are unchanged, and the rules in explore_rules_test.go hold: what a run may delete,
-// and which hooks it may run. When a run has ended with success, or has undone what it did,
-// the cluster is as it specifies; of two concurrent runs, as the last holder of the lock
-// does. A later run repairs everything.
+// objects are unchanged, and the rules in explore_rules_test.go hold, for deletions and
+// hooks. When a run has ended with success, or has undone its changes, the cluster is as it
+// specifies; of two concurrent runs, as the last holder of the lock does. A later run
+// repairs everything.
 //
 // The runs are the product's own code. A request takes no time, and waits until the
 // exploration lets it proceed. Time passes where runs wait for it, and while one is

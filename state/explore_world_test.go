@@ -110,7 +110,7 @@ func addNamespace(s *memcluster.Store, name string) {
 	s.Add(kube.NamespaceKind(), obj)
 }
 
-// refuse refuses what would be created in a Namespace that is not there, or terminating.
+// refuse refuses creations in a Namespace that is not there, or terminating.
 func (w *world) refuse(verb string, kind kube.Kind, namespace, name string) error {
 	creates := verb == "create" || verb == "apply" && w.store.At(memcluster.Key(kind, namespace, name)) == nil
 	switch {
@@ -126,7 +126,7 @@ func (w *world) refuse(verb string, kind kube.Kind, namespace, name string) erro
 	return err
 }
 
-// sort is what a run does.
+// sort is the sort of a run.
 type sort int
 
 const (
@@ -194,7 +194,7 @@ func (w *world) setID() string { return applyset.Parent{ID: w.set}.SetID() }
 // parentKey returns the key of its parent.
 func (w *world) parentKey() string { return memcluster.KeyOf(w.set) }
 
-// admit is the admission of the API server: it denies what a scenario or a fault denies.
+// admit is the admission of the API server: it denies objects for a scenario or a fault.
 func (w *world) admit(of scenario, before, after *unstructured.Unstructured) error {
 	id := kube.Meta(after).ID
 	at, value := memcluster.KeyOf(id), valueOf(after)
@@ -365,8 +365,8 @@ func (w *world) violate(what string) {
 	}
 }
 
-// learn adds an answer to what the run knows. Reads of the Lease while
-// another run holds it count once.
+// learn adds an answer to the run's knowledge. Reads of the Lease while another
+// run holds it count once.
 func (w *world) learn(q *request, answer any, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -417,7 +417,7 @@ func (w *world) answerHash(q *request, answer any) uint64 {
 	return 0
 }
 
-// sees adds what a watch reports to what a run knows.
+// sees adds a report of a watch to a run's knowledge.
 func (w *world) sees(a *actor, kind kube.Kind, change kube.WatchEvent) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -441,9 +441,9 @@ func (w *world) seenBy(a *actor, kind kube.Kind, objects ...*unstructured.Unstru
 }
 
 // versionsOf returns the ordinals of an object's uid and resourceVersion
-// among those that a run has seen of this name: -1 for one that it has not
-// seen. The values themselves only say whether two objects are the same. Of a
-// Lease only the last version is kept.
+// among all that a run has seen of this name: -1 for one that it has not seen.
+// The values themselves only say whether two objects are the same. Of a Lease
+// only the last version is kept.
 func (a *actor) versionsOf(at string, obj *unstructured.Unstructured, seen bool) [2]int {
 	var out [2]int
 	for i, version := range []string{string(obj.GetUID()), obj.GetResourceVersion()} {
@@ -468,8 +468,7 @@ func (w *world) rehash(at string) {
 	}
 }
 
-// objectHash covers what matters of an object: not times, nor the names of
-// runs.
+// objectHash covers an object without times and the names of runs.
 func (w *world) objectHash(at string, obj *unstructured.Unstructured) uint64 {
 	h := fnv.New64a()
 	fmt.Fprint(h, at, obj.GetUID() == "theirs", obj.GetLabels(), obj.GetAnnotations(), obj.Object["data"] != nil, w.makers[at])
@@ -496,12 +495,12 @@ func (w *world) objectHash(at string, obj *unstructured.Unstructured) uint64 {
 
 // state returns a hash that identifies histories from which the same can
 // follow: the objects, the answers that each active run got, and which of
-// these are still current. What a run does next depends only on that and on
+// these are still current. The next step of a run depends only on that and on
 // time. The time until the next timeout or renewal is left out: time passes
 // only where a run waits for it, and a run that was suspended, and may have
-// lost its Lease, counts as another state. The options are part of the hash,
-// so that a history that skips a covered option does not stand for one that
-// has it.
+// lost its Lease, counts as another state. The options are part of the hash, so
+// that a history that skips a covered option does not stand for one that has
+// it.
 func (w *world) state(options []string) uint64 {
 	h := fnv.New64a()
 	sum := uint64(0)
@@ -516,7 +515,7 @@ func (w *world) state(options []string) uint64 {
 		fmt.Fprint(h, "held", w.held[n-1].name)
 	}
 	for _, a := range w.actors {
-		if a.ended || a.dead { // what it knew no longer matters
+		if a.ended || a.dead { // its knowledge no longer matters
 			fmt.Fprint(h, a.name, a.ended, a.dead, a.err == nil, a.blind)
 			continue
 		}
@@ -525,7 +524,7 @@ func (w *world) state(options []string) uint64 {
 	return h.Sum64()
 }
 
-// upToDate returns a hash of which objects are as a run has seen them.
+// upToDate returns a hash of the objects that are as a run has seen them.
 func (w *world) upToDate(a *actor) uint64 {
 	sum := uint64(0)
 	for at := range a.versions {
@@ -562,8 +561,8 @@ func (w *world) as(a *actor) error {
 	var faults []string
 	set := applyset.Parent{ID: a.set}
 	for at, obj := range w.store.Objects {
-		unseen := a.blind && at == keyC      // it may be left, and the set has its kind: see store.look
-		unproven := at == keyL || w.homeLost // what no revision contains is reported
+		unseen := a.blind && at == keyC      // it may be left, and the set has its kind: see blind
+		unproven := at == keyL || w.homeLost // a member in no revision is reported
 		if set.HasMember(obj) && a.says[at] == "" && !unseen && !unproven {
 			faults = append(faults, at+" is still a member")
 		}
@@ -592,7 +591,7 @@ func (w *world) as(a *actor) error {
 	return fmt.Errorf("after the last run everything is as that run says: %s", strings.Join(faults, ", "))
 }
 
-// remembered returns what is wrong with the set's own records.
+// remembered returns the faults of the set's own records.
 func (w *world) remembered(a *actor) []string {
 	parent := w.store.Objects[memcluster.KeyOf(a.set)]
 	if a.undone && len(a.says) == 0 {

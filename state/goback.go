@@ -8,9 +8,9 @@ import (
 	"github.com/ordapply/ordapply/state/lease"
 )
 
-// goBack undoes what an attempt changed: restore applies the revision that was deployed
-// before it, and remove deletes what it created where there is none. What it adopted is
-// released in either case.
+// goBack undoes the changes of an attempt: restore applies the revision that was
+// deployed before it; where there is none, remove deletes created objects. Adopted ones
+// are released in either case.
 func (r Run) goBack(ctx context.Context, a attempt, remove func() (event.Summary, error), restore func(before *history.Revision) (event.Summary, error)) *UndoneError {
 	out := &UndoneError{Failure: a.failure, Parent: r.Parent}
 	before, err := r.history(a.set).DeployedBefore(ctx, a.revision)

@@ -17,9 +17,9 @@ import (
 type HandOver struct{ SetRef }
 
 // ToKubectl makes kubectl the manager of the set and narrows the parent's
-// group-kinds to what the set contains: kubectl rejects a set with kinds that
-// are not served. It returns an error, and changes nothing, when the members
-// cannot all be listed, or are in several namespaces under a namespaced parent.
+// group-kinds to the members' kinds: kubectl rejects a set with kinds that are
+// not served. It returns an error, and changes nothing, when the members cannot
+// all be listed, or are in several namespaces under a namespaced parent.
 func (h HandOver) ToKubectl(ctx context.Context) error {
 	h.SetRef = h.SetRef.withDefaults()
 	if _, err := h.openKnown(ctx); err != nil {

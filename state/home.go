@@ -24,7 +24,7 @@ type homeError struct {
 	recorded    bool // the parent names it, so that it once existed
 }
 
-// Error says what to do.
+// Error names the remedy.
 func (e *homeError) Error() string {
 	switch {
 	case e.terminating && e.recorded:
@@ -68,7 +68,7 @@ func (s SetRef) replaceHome(ctx context.Context, takeOver bool) (string, error) 
 }
 
 // acceptMembers lists the members of a set on its parent, as they are: its records are gone
-// with its home, and who names a new home accepts that.
+// with its home, and naming a new home accepts that.
 func acceptMembers(ctx context.Context, set *set.Set) error {
 	if set.IsOtherTool() {
 		return nil
@@ -131,7 +131,7 @@ type movedError struct {
 	moved  []object.ID
 }
 
-// Error names the members and what to do.
+// Error names the members and the remedy.
 func (e *movedError) Error() string {
 	return fmt.Sprintf("apply set %s has %s, and resources without metadata.namespace would go to namespace %q: nothing was changed. Run this with -n %s; to move the members, write metadata.namespace into the manifests",
 		e.set, applyevent.JoinNames(e.moved), e.target, e.moved[0].Namespace)

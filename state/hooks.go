@@ -34,8 +34,8 @@ func (r Run) around(tried *attempt) *hooks.Around {
 	}
 }
 
-// previewHooks adds to a preview which hooks would run, and the errors with which they would
-// fail because of objects that exist.
+// previewHooks adds to a preview the hooks that would run, and the errors with which they
+// would fail because of objects that exist.
 func (r Run) previewHooks(ctx context.Context, set *set.Set, preview *preview.Preview) error {
 	all := r.hooks()
 	if !all.OfApply() {
@@ -57,7 +57,7 @@ func (r Run) previewHooks(ctx context.Context, set *set.Set, preview *preview.Pr
 	return around.AddTo(ctx, preview)
 }
 
-// hookRunner returns what runs the hooks of a stream that is applied to a set.
+// hookRunner returns the runner of the stream's hooks for a set.
 func (r Run) hookRunner(set *set.Set) hooks.Runner {
 	return hooks.Runner{
 		Applier: r.Applier, Owner: set.Parent.SetID(), Events: r.Applier.Events,
@@ -67,7 +67,7 @@ func (r Run) hookRunner(set *set.Set) hooks.Runner {
 	}
 }
 
-// takenByHooks removes from gone, what would be pruned, the members that hooks before
+// takenByHooks removes from gone, the prune candidates, the members that hooks before
 // the run replace: they are no members any more when the run prunes.
 func (r Run) takenByHooks(ctx context.Context, set *set.Set, gone map[object.ID]*unstructured.Unstructured, entries []history.Entry) error {
 	all := r.hooks()
@@ -86,10 +86,10 @@ func (r Run) takenByHooks(ctx context.Context, set *set.Set, gone map[object.ID]
 	return err
 }
 
-// uninstalled deletes what a failed first run created, and releases what it adopted. Where
-// nothing of the stream existed before, this is the end of an install: it happens between
-// the hooks of a deletion, as in Helm, and takes what hooks left. When a hook before it
-// fails, nothing is deleted.
+// uninstalled deletes objects that a failed first run created, and releases adopted ones.
+// Where nothing of the stream existed before, this is the end of an install: it happens
+// between the hooks of a deletion, as in Helm, and includes leftovers of hooks. When a
+// hook before it fails, nothing is deleted.
 func (r Run) uninstalled(ctx context.Context, tried attempt) (event.Summary, error) {
 	if tried.operation != hook.Install {
 		return r.removeAttempt(ctx, tried)
@@ -117,7 +117,8 @@ func (r Run) uninstalled(ctx context.Context, tried attempt) (event.Summary, err
 	return summary, err
 }
 
-// removeAttempt deletes what an attempt created, and releases what it adopted.
+// removeAttempt deletes objects that an attempt created, and releases adopted
+// ones.
 func (r Run) removeAttempt(ctx context.Context, tried attempt) (event.Summary, error) {
 	summary, err := r.removeCreated(ctx, tried.set, tried.created(nil))
 	return summary, errors.Join(err, r.releaseAdopted(ctx, tried.set, tried.adopted(nil)))

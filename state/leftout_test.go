@@ -38,7 +38,7 @@ func trusting(t *testing.T, cluster *memcluster.Store) {
 }
 
 // A member with the annotation of a hook is deleted with its set: another
-// tool's hooks do not change what is a member.
+// tool's hooks do not affect membership.
 func TestHookMemberIsDeletedWithItsSet(t *testing.T) {
 	for _, annotation := range []string{"helm.sh/hook", "argocd.argoproj.io/hook"} {
 		synctest.Test(t, func(t *testing.T) {

@@ -40,7 +40,7 @@ type memberDeletion struct {
 	// adopted are members that are released instead of deleted, by release.
 	adopted history.Adoptions
 	release func(context.Context, *set.Set, []history.Adopted) error
-	// titles are those of the records of other tools from which the set takes over members.
+	// titles names, by member, the record of another tool from which the set takes it over.
 	titles map[object.ID]string
 	// applyPlan is the plan of the apply that ends with this deletion, if any.
 	applyPlan *ordering.Plan
@@ -53,7 +53,7 @@ type memberDeletion struct {
 	// beforeDelete is called after onPlanned, before anything is deleted; optional.
 	beforeDelete func(context.Context) error
 	// alsoDeleted reports objects that are deleted right after the members,
-	// such as those that hooks left: they do not keep a Namespace. Optional.
+	// such as leftovers of hooks: they do not keep a Namespace. Optional.
 	alsoDeleted func(found *unstructured.Unstructured) bool
 }
 
@@ -89,7 +89,7 @@ func (r memberDeletion) run(ctx context.Context, live map[object.ID]*unstructure
 	return summary, r.release(ctx, r.set, r.adoptedOf(live))
 }
 
-// adoptedOf returns how live members were adopted that are released.
+// adoptedOf returns the adoptions of live members that are released.
 func (r memberDeletion) adoptedOf(live map[object.ID]*unstructured.Unstructured) []history.Adopted {
 	var out []history.Adopted
 	for _, id := range slices.SortedFunc(maps.Keys(live), object.Compare) {
@@ -100,7 +100,7 @@ func (r memberDeletion) adoptedOf(live map[object.ID]*unstructured.Unstructured)
 	return out
 }
 
-// preview adds to a preview what run would delete, in that order.
+// preview adds to a preview the deletions of run, in their order.
 func (r memberDeletion) preview(ctx context.Context, live map[object.ID]*unstructured.Unstructured, preview *preview.Preview) error {
 	if len(live) == 0 {
 		return nil
@@ -120,7 +120,7 @@ func (r memberDeletion) preview(ctx context.Context, live map[object.ID]*unstruc
 	return nil
 }
 
-// containerOf names the set or record that contains a member which the stream lacks.
+// containerOf names the set or record that contains a member not in the stream.
 func (r memberDeletion) containerOf(id object.ID) string {
 	if title := r.titles[id]; title != "" {
 		return title + ", which the set takes over,"

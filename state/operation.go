@@ -16,10 +16,10 @@ import (
 	"github.com/ordapply/ordapply/state/set"
 )
 
-// operation returns which operation the run is on a set with these revisions, whose
-// stream's objects were found like this: a rollback if it goes back to a revision, an
-// upgrade if one was ever deployed or if the run before was one, and an install only if
-// nothing of the stream exists but what failed installs of the set created.
+// operation returns the operation of the run on a set with these revisions, and with
+// these objects of its stream: a rollback if it goes back to a revision, an upgrade if
+// one was ever deployed or if the run before was one, and an install only if nothing of
+// the stream exists but objects of failed installs of the set.
 func (r Run) operation(ctx context.Context, set *set.Set, entries []history.Entry, existing []applyevent.Existing) (hook.Operation, error) {
 	if r.Metadata.Revision.Rollback > 0 {
 		return hook.Rollback, nil
@@ -100,7 +100,7 @@ func (r Run) foreign(ctx context.Context, existing []applyevent.Existing, entrie
 	return found, nil
 }
 
-// createdBy returns what the runs of some revisions created, or were going to create.
+// createdBy returns objects that the runs of some revisions created, or planned to.
 func createdBy(entries []history.Entry) map[object.ID]history.Created {
 	out := map[object.ID]history.Created{}
 	for _, e := range entries {
@@ -116,7 +116,7 @@ func isCreated(by map[object.ID]history.Created, id object.ID) bool {
 	return created
 }
 
-// existing returns what is known of the stream's objects, for a preview.
+// existing returns the state of the stream's objects, for a preview.
 func (r Run) existing(ctx context.Context) ([]applyevent.Existing, error) {
 	found, err := apply.Find(ctx, r.Cluster, r.Stream.Resources)
 	var out []applyevent.Existing

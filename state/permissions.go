@@ -21,10 +21,10 @@ import (
 	"github.com/ordapply/ordapply/state/set"
 )
 
-// Permissions returns the permissions that storing a set requires, in
-// addition to those for its members: for its parent, which is served as kind;
-// for its Lease and its history in a namespace; and for the cluster ID. A dry
-// run only reads the parent.
+// Permissions returns the permissions that storing a set requires, in addition
+// to its members': for its parent, which is served as kind; for its Lease and
+// its history in a namespace; and for the cluster ID. A dry run only reads the
+// parent.
 func Permissions(parent object.ID, kind kube.Kind, namespace string, dryRun bool) kube.Permissions {
 	about := func(kind kube.Kind, namespace, name string, verbs ...string) []kube.Permission {
 		var out []kube.Permission
@@ -34,7 +34,7 @@ func Permissions(parent object.ID, kind kube.Kind, namespace string, dryRun bool
 		return out
 	}
 	var p kube.Permissions
-	if kind.Resource.Group != "" { // see CheckParentKind
+	if kind.Resource.Group != "" { // see set.CheckParentKind
 		p.Add(kube.Permissions{Optional: about(kube.DefinitionKind("customresourcedefinitions"), "", kind.Resource.GroupResource().String(), "get")})
 	}
 	if dryRun {
@@ -50,8 +50,8 @@ func Permissions(parent object.ID, kind kube.Kind, namespace string, dryRun bool
 }
 
 // ValuesPermissions returns the permissions for keeping the values of a stream's Secrets in
-// their own namespaces, where these are not that of the history. They are optional: a run
-// without them keeps no values.
+// their own namespaces, where these are not the history's. They are optional: a run without
+// them keeps no values.
 func ValuesPermissions(parent object.ID, home string, resources []object.ID) kube.Permissions {
 	secrets, seen := kube.CoreKind("secrets").Resource, map[string]bool{home: true}
 	var p kube.Permissions
@@ -103,9 +103,9 @@ func ViewPermissions(promise applyset.Parent, kind kube.Kind, namespace string, 
 	return p
 }
 
-// Permissions returns the permissions that the run requires in addition to
-// those for its members. For a user who may not delete every possible member
-// it reads what would be pruned; the run reports what keeps it from that.
+// Permissions returns the permissions that the run requires in addition to its
+// members'. For a user who may not delete every possible member it reads the
+// prune candidates; the run reports errors.
 func (r Run) Permissions(ctx context.Context, reviewer access.Reviewer, kinds kube.Kinds) kube.Permissions {
 	r = r.withDefaults()
 	kind, _ := kinds(r.Kind)
@@ -176,7 +176,8 @@ func (r Run) takeOverPermissions(ctx context.Context, kinds kube.Kinds) kube.Per
 	return p
 }
 
-// leftPermissions returns the permissions for finding the objects left in a record, and for pruning them.
+// leftPermissions returns the permissions for finding the objects left in a record, and pruning
+// them.
 func (r Run) leftPermissions(ctx context.Context, record inventory.Inventory, kinds kube.Kinds) kube.Permissions {
 	var p kube.Permissions
 	for _, id := range record.Objects {
@@ -197,8 +198,7 @@ func (r Run) leftPermissions(ctx context.Context, record inventory.Inventory, ki
 }
 
 // Permissions returns the permissions for deleting the set with these live
-// members in this order, including those for removing the label from kept
-// members.
+// members in this order, and for removing the label from kept members.
 func (d SetDeletion) Permissions(ctx context.Context, order *ordering.Deletion, live map[object.ID]*unstructured.Unstructured, kinds kube.Kinds) []kube.Permission {
 	kind, _ := kinds(d.Kind)
 	var p kube.Permissions

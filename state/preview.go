@@ -26,7 +26,7 @@ func (p retryingCluster) List(ctx context.Context, kind kube.Kind, namespace str
 	return kube.WithRetry(ctx, "listing "+kind.Resource.GroupResource().String(), func() ([]*unstructured.Unstructured, error) { return p.Cluster.List(ctx, kind, namespace, query) })
 }
 
-// Preview reports what Do would do, with what it would prune. It writes nothing and
+// Preview reports the changes of Do, including its prune. It writes nothing and
 // takes no lock. Errors of the run are rows; the returned error is about the set.
 func (r Run) Preview(ctx context.Context) (*preview.Preview, error) {
 	r.Cluster = retryingCluster{r.Cluster}
@@ -77,7 +77,7 @@ func (r Run) preview(ctx context.Context) (*preview.Preview, error) {
 	return preview, pruning.preview(ctx, gone, preview)
 }
 
-// plannedPrune returns what Do would prune, and how.
+// plannedPrune returns the prune of Do, and its members.
 func (r Run) plannedPrune(ctx context.Context, set *set.Set) (memberDeletion, map[object.ID]*unstructured.Unstructured, error) {
 	set.Parent = set.Parent.WithMembers(r.members()) // as it will be then
 	members, err := set.Members(ctx)
@@ -144,7 +144,7 @@ func (r Run) PlanWithPrune(ctx context.Context) (*ordering.Plan, error) {
 }
 
 // assumeMigrated makes a run that writes nothing treat the members of another
-// tool's set as if migrateMembers had run.
+// tool's set as if MigrateMembers had run.
 func (r *Run) assumeMigrated(ctx context.Context, set *set.Set) error {
 	if !set.IsOtherTool() {
 		return nil

@@ -24,8 +24,8 @@ func protect(cluster *memcluster.Store, name, key, value string) {
 	cluster.Add(kube.CoreKind("configmaps"), live)
 }
 
-// What an annotation protects leaves the set with the prune that would have deleted it: it
-// carries no claim of the set, and the next prune does not report it again.
+// A protected member leaves the set with the prune that would have deleted it: it carries
+// no claim of the set, and the next prune does not report it again.
 func TestPruneReleasesWhatIsProtected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memcluster.New()

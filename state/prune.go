@@ -24,8 +24,8 @@ import (
 
 // prune deletes the members that the stream no longer contains, in the
 // reverse of the order in which they were applied, and narrows the set's
-// kinds and namespaces to what is left. What an annotation protects leaves the set.
-// It reports whether no member is left that the stream does not contain.
+// kinds and namespaces to the rest. Members that an annotation protects leave the
+// set. It reports whether no member is left that the stream does not contain.
 func (r Run) prune(ctx context.Context, set *set.Set, adopted history.Adoptions) (event.Summary, bool, error) {
 	members, err := set.Members(activity.For(ctx, "for the prune"))
 	if err != nil {
@@ -64,9 +64,8 @@ func (r Run) prune(ctx context.Context, set *set.Set, adopted history.Adoptions)
 	return summary, complete, set.Narrow(ctx, left, members.Unknown)
 }
 
-// isEmpty reports whether the stream has nothing that would be a member: hooks, also those
-// that Argo CD runs in its waves, and what the policy of another tool has the run leave alone,
-// are none.
+// isEmpty reports whether nothing in the stream would be a member: hooks, also Argo CD's
+// within its waves, and objects that another tool's policy has the run leave alone, are none.
 func (r Run) isEmpty() bool {
 	for _, obj := range r.Stream.Objects {
 		annotations := obj.GetAnnotations()

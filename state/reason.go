@@ -11,7 +11,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Bounds of what a revision stores of the errors of its run.
+// Bounds of the errors of its run that a revision stores.
 const (
 	maxReasons = 5
 	maxReason  = 400 // bytes of one

@@ -20,14 +20,14 @@ import (
 	"github.com/ordapply/ordapply/state/set"
 )
 
-// RevisionMetadata is what the history records of a run, in addition to its plan and
-// its stream.
+// RevisionMetadata is the history's data on a run, in addition to its plan and its
+// stream.
 type RevisionMetadata struct {
 	// Revision holds the options and everything else that is not in Run.
 	Revision history.Revision
-	// Limit is the number of revisions to keep, default DefaultLimit.
+	// Limit is the number of revisions to keep, default history.DefaultLimit.
 	Limit int
-	// Keep says which values of Secrets are kept.
+	// Keep selects the values of Secrets to keep.
 	Keep history.Keep
 	// User returns the account of the run, "" if it is unknown. It is called only when a
 	// revision is stored; optional.
@@ -42,7 +42,7 @@ type record struct {
 	number   int            // 0: the run has not begun
 	stored   *history.Index // the history as read under the lock; nil: not read yet
 	run      *track.Tracker
-	released []object.ID // by the run, of what earlier runs adopted
+	released []object.ID // by the run, of earlier runs' adoptions
 }
 
 // record returns the record of a run on a set.
@@ -58,8 +58,8 @@ func (r Run) record(set *set.Set) *record {
 	}
 }
 
-// keepingNote says where the values of the stream's Secrets are going to be kept; "" for none
-// outside the revision.
+// keepingNote names the Secrets that are going to keep values outside the revision; "" for
+// none.
 func (c *record) keepingNote() string { return c.history.KeepingNote(c.revision) }
 
 // read reads the history, which Recover may have read already. A set that another tool
@@ -88,8 +88,8 @@ func (c *record) entries() []history.Entry {
 	return history.Current(c.stored.Entries())
 }
 
-// begin stores the revision, before the first write of the run, with what the run is
-// going to create and to adopt.
+// begin stores the revision, before the first write of the run, with the planned
+// creations and adoptions.
 func (c *record) begin(ctx context.Context, planned history.Record) (err error) {
 	ctx = activity.For(ctx, "for the history")
 	if c.revision.Cluster, err = kube.ClusterID(ctx, c.cluster); err != nil {
@@ -110,8 +110,8 @@ func (c *record) follow(next func(applyevent.Event)) func(applyevent.Event) {
 	}
 }
 
-// end records how the run ended, what it did, and how long it took. An interrupted run gets some time for it; a
-// run that lost its lock writes nothing more, and the next run cleans up.
+// end records the outcome, the effects and the duration of the run. An interrupted run gets some
+// time for it; a run that lost its lock writes nothing more, and the next run cleans up.
 func (c *record) end(ctx context.Context, tried attempt) error {
 	if c.number == 0 || errors.Is(context.Cause(ctx), lease.ErrLost) {
 		return nil
@@ -130,9 +130,9 @@ func (c *record) end(ctx context.Context, tried attempt) error {
 	return c.history.End(ctx, c.number, out)
 }
 
-// planned returns what the run is going to do to objects that were found like this, after the
-// runs of these entries. An object that could not be read counts as adopted, unless one of
-// them created it.
+// planned returns the intended effects of the run on objects found like this, after the runs
+// of these entries. An object that could not be read counts as adopted, unless one of them
+// created it.
 func planned(existing []applyevent.Existing, entries []history.Entry, objects map[object.ID]*unstructured.Unstructured) history.Record {
 	var out history.Record
 	undeployed, created := history.Undeployed(entries), createdBy(entries)
@@ -167,7 +167,7 @@ func planned(existing []applyevent.Existing, entries []history.Entry, objects ma
 	return out.Sorted()
 }
 
-// outcome returns what the run did, beside what it was going to do.
+// outcome returns the effects of the run, compared with its intent.
 func (c *record) outcome(tried attempt) history.Record {
 	intended := c.revision.Record
 	out := history.Record{Operation: intended.Operation, AdoptedMore: intended.AdoptedMore}

@@ -123,7 +123,7 @@ func TestRetryOfAnInstall(t *testing.T) {
 }
 
 // A failed first run over an application that existed uninstalls nothing: no delete hooks,
-// and what it adopted stays and belongs to no set.
+// and adopted objects stay and belong to no set.
 func TestUndoOfATakeoverRunsNoDeleteHooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memcluster.New()
@@ -172,7 +172,7 @@ func ended(cluster *memcluster.Store, name string) {
 	}
 }
 
-// What a run adopted that did not become ready is released and not deleted, whatever
+// Adopted objects that did not become ready are released and not deleted, whatever
 // comes next: a rollback, a prune, or the deletion of the set.
 func TestAdoptedObjectsOutliveTheRunThatFailed(t *testing.T) {
 	fails := map[string]func(*memcluster.Store){
@@ -226,7 +226,7 @@ func TestAdoptedObjectsOutliveTheRunThatFailed(t *testing.T) {
 	}
 }
 
-// What became ready as a member is one: leaving the stream deletes it.
+// An adopted object that became ready is pruned like any other member.
 func TestAdoptedObjectsOfADeployedRevisionArePruned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memcluster.New()
@@ -307,7 +307,7 @@ func TestNoUndoAfterThePrune(t *testing.T) {
 	})
 }
 
-// A take-over begins a new history: what was deployed before another tool managed the set is
+// A take-over begins a new history: revisions from before another tool managed the set are
 // no way back.
 func TestHandOverEndsTheHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

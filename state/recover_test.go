@@ -101,8 +101,8 @@ func TestMembersAreFoundAgain(t *testing.T) {
 	}
 }
 
-// A user who may not list all kinds finds what the history contains, if the
-// history is complete. Otherwise the error says what to do.
+// A user who may not list all kinds finds the members in the history, if it is
+// complete. Otherwise the error names the remedy.
 func TestMembersThatMayNotBeLookedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := withMembers(t)

@@ -12,8 +12,8 @@ import (
 )
 
 // releaseProtected releases the members that a prune kept because an annotation protects
-// them, and returns those that remain members: what is kept for another reason, which may
-// pass, and what was not deleted.
+// them, and returns the members left: objects kept for another reason, which may pass,
+// and undeleted ones.
 func releaseProtected(ctx context.Context, set *set.Set, pruned event.Summary, live map[object.ID]*unstructured.Unstructured) ([]object.ID, error) {
 	var left []object.ID
 	for _, result := range pruned.Results {

@@ -22,15 +22,15 @@ type Run struct {
 	SetRef
 	Applier apply.Applier  // its Manager is the base of the set's own; Run sets its Membership
 	Plan    *ordering.Plan // required
-	Stream  *apply.Stream  // required: what Plan was made of
+	Stream  *apply.Stream  // required: the source of Plan
 	// Prune deletes, with Remover, the members that the stream no longer
 	// contains, once all of the stream is ready.
 	Prune   bool
-	Remover remove.Remover // also deletes what a failed run created, see Undo
+	Remover remove.Remover // also deletes objects that a failed run created, see Undo
 	// TakeOver takes over a set of another tool, and members of other sets.
 	TakeOver bool
-	// Metadata is what the history records of the run, in addition to its plan
-	// and stream.
+	// Metadata is the history's data on the run, in addition to its plan and
+	// stream.
 	Metadata RevisionMetadata
 	// Check is called under the lock and before the first write, with a
 	// preview of Do and the resources that Do has just applied because the
@@ -42,7 +42,7 @@ type Run struct {
 	undone undoneRun // the run that this one undoes
 }
 
-// Callbacks report what a run is about to do. All are optional.
+// Callbacks report the next step of a run. All are optional.
 type Callbacks struct {
 	// OnNote is called with remarks on the set for people.
 	OnNote func(string)
@@ -77,7 +77,7 @@ type OnFailure struct {
 	Atomic []AtomicStack
 }
 
-// undoneRun is what a run that undoes another knows of it.
+// undoneRun describes a run to the run that undoes it.
 type undoneRun struct {
 	created []event.Result    // deleted when all of the stream is ready
 	adopted []history.Adopted // then released
@@ -91,9 +91,9 @@ type undoneRun struct {
 // Do applies the stream, or does a dry run of it if Applier.DryRun is set. Before
 // the first write to a member it adds all kinds and namespaces of the stream to
 // the set's parent, so that every member can be found whenever the run ends. Its
-// error joins those of Applier.Run and of the prune; a *HeldError when another run
-// holds the lock, a *LockLostError when it was lost, and an *UndoneError for a run
-// that was undone.
+// error joins those of Applier.Run and of the prune; a *lease.HeldError when
+// another run holds the lock, a *lease.LostError when it was lost, and an
+// *UndoneError for a run that was undone.
 func (r Run) Do(ctx context.Context) (event.Summary, error) {
 	r = r.withDefaults()
 	if err := r.checkParentNotInStream(); err != nil {
@@ -121,7 +121,7 @@ func (r Run) Do(ctx context.Context) (event.Summary, error) {
 	return tried.summary, lease.OrLost(held, err)
 }
 
-// reportWayBack says how to roll back a failed run that was not undone.
+// reportWayBack reports the rollback for a failed run that was not undone.
 func (r Run) reportWayBack(tried attempt, err error) {
 	_, undone := errors.AsType[*UndoneError](err)
 	if undone || !tried.began || r.Metadata.Revision.Rollback > 0 {

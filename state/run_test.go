@@ -229,8 +229,8 @@ func TestParentIsNoMember(t *testing.T) {
 	require.Empty(t, cluster.Log)
 }
 
-// Members that are kept for the set's own sake, and those that could not be deleted, keep
-// their kinds in the set.
+// Members that are kept for the set's own sake, or could not be deleted, keep their kinds
+// in the set.
 func TestWhatIsKeptIsStillPromised(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memcluster.New()

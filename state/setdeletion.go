@@ -40,7 +40,7 @@ type SetDeletion struct {
 // While any other member is left the set is kept too, and a second call
 // finishes the deletion. The Namespace of the set's records is deleted last
 // if it was a member, and the records with it. It returns an *UnknownError when
-// there is no such set, the errors of Remover.Run, and those of the lock.
+// there is no such set, the errors of Remover.Run, and the lock's.
 func (d SetDeletion) Do(ctx context.Context) (event.Summary, error) {
 	d.SetRef = d.SetRef.withDefaults()
 	if d.OnPlanned == nil {
@@ -149,8 +149,7 @@ func (d SetDeletion) emptyDeletion() *ordering.Deletion {
 	return &ordering.Deletion{Notes: []string{fmt.Sprintf("of apply set %s, only namespace %q is left, which is being deleted", d.Parent, d.Namespace)}}
 }
 
-// Order returns what would be deleted, in which order, and the live members. It
-// only reads.
+// Order returns the order of the deletion, and the live members. It only reads.
 func (d SetDeletion) Order(ctx context.Context) (*ordering.Deletion, map[object.ID]*unstructured.Unstructured, error) {
 	d.SetRef = d.SetRef.withDefaults()
 	set, err := d.openKnown(ctx)
@@ -254,8 +253,8 @@ func (d SetDeletion) members(ctx context.Context, set *set.Set, hooked *hookedDe
 	return summary, errors.Join(err, members.CheckVerified())
 }
 
-// provenRemoval returns the deletion of members of the set, without those that no revision
-// contains.
+// provenRemoval returns the deletion of members of the set, except any that no
+// revision contains.
 func (d SetDeletion) provenRemoval(ctx context.Context, set *set.Set, members *set.Members, hooked *hookedDeletion) (memberDeletion, error) {
 	past, err := withhold(ctx, set, d.history(set), members, members.Live, history.Undeployed(hooked.entries))
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/ordapply/ordapply/state/set"
 )
 
-// SetRef names an apply set on a cluster, which need not exist, and says where its
-// records are.
+// SetRef names an apply set on a cluster, which need not exist, and the place of
+// its records.
 type SetRef struct {
 	Cluster Cluster                 // required
 	Parent  object.ID               // required: the parent object of the set

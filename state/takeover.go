@@ -27,8 +27,8 @@ import (
 // parent lists them before the first write, and they become part of the set right before the set
 // is pruned, when all of the stream is ready.
 
-// adopted returns the live objects of the stream that are not in the set yet, also those of
-// other sets, if the run adopts any. Objects that may not be read are left out.
+// adopted returns the live objects of the stream that are not in the set yet, also members
+// of other sets, if the run adopts any. Objects that may not be read are left out.
 func (r Run) adopted(ctx context.Context, existing []applyevent.Existing) map[object.ID]*unstructured.Unstructured {
 	if !slices.ContainsFunc(existing, func(e applyevent.Existing) bool { return e.Adopted }) {
 		return nil
@@ -41,7 +41,7 @@ func (r Run) adoptedIn(ctx context.Context, of *preview.Preview) map[object.ID]*
 	if !slices.ContainsFunc(of.Rows, func(row preview.Row) bool { return row.Action == preview.ActionAdopt }) {
 		return nil
 	}
-	return r.outsideOfSet(ctx) // the rows do not show who wrote an object
+	return r.outsideOfSet(ctx) // the rows do not show field managers
 }
 
 func (r Run) outsideOfSet(ctx context.Context) map[object.ID]*unstructured.Unstructured {
@@ -52,9 +52,9 @@ func (r Run) outsideOfSet(ctx context.Context) map[object.ID]*unstructured.Unstr
 	return found
 }
 
-// takeFrom makes the parent list what is left in the records of other tools that name objects
-// which the run adopts. It returns notes about what is left of the tools, and an error if one of
-// them cannot be read, or would undo the take-over.
+// takeFrom makes the parent list the objects left in records of other tools that name adopted
+// objects. It returns notes about the tools, and an error if a record cannot be read, or its
+// tool would undo the take-over.
 func (r Run) takeFrom(ctx context.Context, set *set.Set, adopted map[object.ID]*unstructured.Unstructured) ([]string, error) {
 	if r.Applier.Membership.Adopt == applyset.AdoptNever {
 		adopted = nil
@@ -84,8 +84,8 @@ func (r Run) containsOrHooks(id object.ID) bool {
 	return r.contains(id) || slices.ContainsFunc(r.Stream.Hooks, func(hook ordering.Resource) bool { return hook.ID == id })
 }
 
-// takeLeft makes the parent list what is left in a record. It returns a note about it if the run
-// does not prune it.
+// takeLeft makes the parent list the objects left in a record. It returns a note if the run does
+// not prune them.
 func (r Run) takeLeft(ctx context.Context, set *set.Set, record inventory.Inventory) ([]string, error) {
 	left, err := r.leftIn(ctx, record)
 	if err != nil {
@@ -98,15 +98,15 @@ func (r Run) takeLeft(ctx context.Context, set *set.Set, record inventory.Invent
 	return []string{alsoContains(record, ids) + "--prune deletes them"}, nil
 }
 
-// alsoContains is the beginning of a note about what is left in a record.
+// alsoContains begins a note about the objects left in a record.
 func alsoContains(record inventory.Inventory, ids []object.ID) string {
 	return fmt.Sprintf("%s also contains %s, which the stream does not contain: ", record.Title, applyevent.JoinNames(ids))
 }
 
 // checkTaken returns an error if a tool whose objects the set takes over, now or since a run that
-// did not end, would undo that, and notes about what is to be done about it. The records that
-// are known need not be read. One that cannot be read any more adds nothing to what the parent
-// lists, and is no error.
+// did not end, would undo that, and notes with the next steps for it. The records that are known
+// need not be read. One that cannot be read any more adds nothing to the parent's list, and is no
+// error.
 func (r Run) checkTaken(ctx context.Context, set *set.Set, known []inventory.Inventory) (notes []string, err error) {
 	for _, taken := range set.TakenFrom() {
 		record := &taken
@@ -131,8 +131,7 @@ func checkStopped(record inventory.Inventory) error {
 	return fmt.Errorf("take over the objects of %s: %s: %s", record.Title, record.Stop.Why, record.Stop.Do)
 }
 
-// notesOn returns a note about what is to be done about a tool when all of its objects are taken
-// over.
+// notesOn returns a note with the next step for a tool when all of its objects are taken over.
 func notesOn(record inventory.Inventory) []string {
 	switch {
 	case record.Elsewhere:
@@ -174,8 +173,9 @@ func (r Run) leftIn(ctx context.Context, record inventory.Inventory) (map[object
 	return left, err
 }
 
-// claimLeft makes what the parent lists of other tools' records members of the set, so that it
-// is pruned, and returns it with the titles of the records. A dry run only assumes that.
+// claimLeft makes members of the objects that the parent lists from other tools' records,
+// so that they are pruned, and returns the titles of the records. A dry run only assumes
+// that.
 func (r Run) claimLeft(ctx context.Context, set *set.Set, members *set.Members) (map[object.ID]string, error) {
 	titles := map[object.ID]string{}
 	for _, record := range set.TakenFrom() {
@@ -196,7 +196,7 @@ func (r Run) claimLeft(ctx context.Context, set *set.Set, members *set.Members) 
 	return titles, nil
 }
 
-// claimAll makes live objects members, and replaces them by what they are then.
+// claimAll makes live objects members, and replaces them by the results.
 func (r Run) claimAll(ctx context.Context, set *set.Set, left map[object.ID]*unstructured.Unstructured) error {
 	ids := slices.SortedFunc(maps.Keys(left), object.Compare)
 	if err := set.Accept(ids); err != nil {

@@ -22,14 +22,14 @@ type Trust struct {
 	Confirm func(Untrusted) error
 }
 
-// Untrusted is what the parent of a set does not vouch for.
+// Untrusted are the parts of a set that its parent does not vouch for.
 type Untrusted struct {
 	Revisions []*history.Revision // oldest first
 	Members   []object.ID         // that no revision contains, sorted
 }
 
-// Do returns what the parent vouches for now and did not before. Its
-// errors are those of Confirm, of the lock, and an *UnknownError when there is no such set.
+// Do returns the parts that the parent newly vouches for. Its errors are Confirm's, the
+// lock's, and one when there is no such set.
 func (t Trust) Do(ctx context.Context) (Untrusted, error) {
 	t.SetRef = t.SetRef.withDefaults()
 	if _, err := t.openKnown(ctx); err != nil {
@@ -74,8 +74,8 @@ func (t Trust) trust(ctx context.Context) (Untrusted, error) {
 	return found, set.Vouch(ctx, number, next, slices.Collect(maps.Keys(members.Live)))
 }
 
-// untrusted returns what the parent does not vouch for, and the vouchers that it has once it
-// does.
+// untrusted returns the parts without a voucher, and the vouchers of the parent once they
+// are accepted.
 func (t Trust) untrusted(ctx context.Context, set *set.Set, members set.Members) (Untrusted, history.Vouchers, error) {
 	records := t.history(set)
 	revisions, next, err := records.Untrusted(ctx)

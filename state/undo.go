@@ -41,7 +41,8 @@ func (r Run) undo(ctx context.Context, tried attempt) error {
 	return out
 }
 
-// rollBackTo applies a revision and then deletes what the failed run created.
+// rollBackTo applies a revision, then deletes objects that the failed run
+// created.
 func (r Run) rollBackTo(ctx context.Context, before *history.Revision, tried attempt) (event.Summary, error) {
 	back, err := r.Undo(ctx, before)
 	if err != nil {

@@ -147,9 +147,9 @@ func TestUndoPrunesNothingThatTheRunAdopted(t *testing.T) {
 	}
 }
 
-// Where the objects may not be listed, each is read with a GET, so that what
-// the run created is still known. Where they may not be read either, it is
-// not known, and nothing is deleted.
+// Where the objects may not be listed, each is read with a GET, so that the
+// created ones are still known. Where they may not be read either, they are not
+// known, and nothing is deleted.
 func TestUndoDeletesNothingItDidNotSee(t *testing.T) {
 	for verb, unseen := range map[string]int{"list": 0, "get": 1} {
 		t.Run(verb, func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestUndoDeletesNothingItDidNotSee(t *testing.T) {
 	}
 }
 
-// A first install that fails leaves nothing of what it applied.
+// A first install that fails leaves none of its objects.
 func TestUndoOfAFirstInstall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memcluster.New()
@@ -203,7 +203,7 @@ func TestUndoOfAFirstInstall(t *testing.T) {
 	})
 }
 
-// The retry of a first install that was killed undoes what the killed run created, too.
+// The retry of a first install that was killed deletes objects of the killed run, too.
 func TestUndoOfARetryDeletesWhatTheFirstRunCreated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memcluster.New()
@@ -278,8 +278,7 @@ func TestNoUndoWhenOnlyTheRecordFails(t *testing.T) {
 	})
 }
 
-// An atomic stack of which something was left unready before the hooks that followed is not
-// whole.
+// An atomic stack with a resource that was not ready before the next hooks is not whole.
 func TestAStackIsWholeOnlyWhenReady(t *testing.T) {
 	id := object.ID{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "one"}
 	run := Run{OnFailure: OnFailure{Atomic: []AtomicStack{{Name: "shop", Resources: map[object.ID]bool{id: true}}}}}

@@ -13,10 +13,10 @@ import (
 	"github.com/ordapply/ordapply/state/lease"
 )
 
-// UndoneError is the failure of a run that was undone under the same lock: by
-// a rollback to the revision that was deployed before it, or, if there was
-// none, by deleting what the run created. It unwraps to the failure, followed
-// by the outcome of undoing it.
+// UndoneError is the failure of a run that was undone under the same lock: by a
+// rollback to the revision deployed before it, or, if there was none, by
+// deleting objects that the run created. It unwraps to the failure, followed by
+// the outcome of undoing it.
 type UndoneError struct {
 	Failure error     // why the run was undone
 	Parent  object.ID // of the set
@@ -67,7 +67,7 @@ func (e *UndoneError) undoAction() string {
 	return "deleting what the failed run created"
 }
 
-// undoResult describes what was done.
+// undoResult describes the result.
 func (e *UndoneError) undoResult() string {
 	if e.Revision > 0 {
 		return fmt.Sprintf("rolled back to revision %d", e.Revision)

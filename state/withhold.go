@@ -12,7 +12,7 @@ import (
 	"github.com/ordapply/ordapply/state/set"
 )
 
-// pastMembers is what the revisions of a set say of members that are to be deleted.
+// pastMembers are members that are to be deleted, as the set's revisions have them.
 type pastMembers struct {
 	revision history.Revision                         // gives their order
 	missing  map[object.ID]*unstructured.Unstructured // that no revision contains
@@ -30,10 +30,9 @@ func readPast(ctx context.Context, records history.History, live map[object.ID]*
 	return past, err
 }
 
-// withhold takes those out of members and out of the ones that are to be deleted which no
-// revision contains that the parent vouches for, and that it does not list itself. A member
-// that is only released needs no such proof, nor does one that is being deleted, or a set that
-// another tool manages until this run.
+// withhold removes from members and gone all members that are in no revision that the parent
+// vouches for, and not listed by it. A member that is only released needs no such proof, nor
+// does one that is being deleted, or a set that another tool manages until this run.
 func withhold(ctx context.Context, set *set.Set, records history.History, members *set.Members, gone map[object.ID]*unstructured.Unstructured, adopted history.Adoptions) (*pastMembers, error) {
 	past, err := readPast(ctx, records, gone)
 	if err != nil || set.IsOtherTool() {

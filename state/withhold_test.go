@@ -16,8 +16,8 @@ import (
 	"github.com/ordapply/ordapply/test/memcluster"
 )
 
-// forgeLabel labels a ConfigMap as an account does that may only patch it: as a member, under the
-// name of its field manager.
+// forgeLabel labels a ConfigMap by a PATCH only: as a member, under the name of its field
+// manager.
 func forgeLabel(t *testing.T, cluster *memcluster.Store, from, name string) {
 	t.Helper()
 	forged := cluster.At("configmaps/shop/" + from).DeepCopy()
@@ -26,8 +26,8 @@ func forgeLabel(t *testing.T, cluster *memcluster.Store, from, name string) {
 	cluster.Add(kube.CoreKind("configmaps"), forged)
 }
 
-// A label and a field manager are what anybody may write who may patch an object: neither
-// prune nor delete takes what no revision contains.
+// Any account that may patch an object may write its label and field manager: neither
+// prune nor delete takes objects in no revision.
 func TestALabelMakesNoMember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memcluster.New()
@@ -50,8 +50,8 @@ func TestALabelMakesNoMember(t *testing.T) {
 	})
 }
 
-// What left the stream without a prune is a member for as long as it exists, also when no
-// revision is left that contains it.
+// An object that left the stream without a prune is a member while it exists, also when
+// no revision is left that contains it.
 func TestFormerMembersArePruned(t *testing.T) {
 	for _, pruned := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestARunHealsALostParent(t *testing.T) {
 	})
 }
 
-// What a prune has left because nothing proves it stays known once a person has accepted it.
+// A member that a prune left as unproven stays known once a person has accepted it.
 func TestAcceptedMembersStayKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memcluster.New()
@@ -110,8 +110,8 @@ func TestAcceptedMembersStayKnown(t *testing.T) {
 	})
 }
 
-// Where the parent says nothing of revisions, what Secrets say of earlier runs is not believed:
-// anybody may have written it.
+// Where the parent says nothing of revisions, records of earlier runs in Secrets are not
+// trusted: any account may have written them.
 func TestForgedRecordsUndoNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memcluster.New()

@@ -27,13 +27,13 @@ func decodeWithin(ctx context.Context, data []byte) (*Revision, error) {
 	}
 }
 
-// checkRevision rejects the JSON of a revision that is larger than what is read: a Secret of
-// another program could make this one allocate any memory.
+// checkRevision rejects the JSON of a revision that exceeds the limits: a Secret of another
+// program could make this one allocate any memory.
 func checkRevision(text []byte) error {
 	return checkSize(text, limits.RevisionText, limits.RevisionObjects, limits.RevisionValues)
 }
 
-// checkRecord is the same for a record. Listing the revisions reads that of each.
+// checkRecord is the same for a record. Listing the revisions reads every record.
 func checkRecord(text []byte) error {
 	return checkSize(text, limits.RecordText, limits.RecordValues/2, limits.RecordValues)
 }
@@ -67,7 +67,7 @@ func checkLengths(text []byte) error {
 // length is the number of elements of a list in JSON, none of which it keeps.
 type length int
 
-// UnmarshalJSON implements json.Unmarshaler. It adds to what it has: a key may be there twice.
+// UnmarshalJSON implements json.Unmarshaler. It adds up: a key may be there twice.
 func (l *length) UnmarshalJSON(list []byte) error {
 	var elements []ignored
 	err := json.Unmarshal(list, &elements)

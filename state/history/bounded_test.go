@@ -52,7 +52,7 @@ func TestReadingIsAborted(t *testing.T) {
 	require.ErrorIs(t, err, interrupted)
 }
 
-// A record that another program wrote is none if it is too large, and what is written is read.
+// Another program's record counts as none if it is too large, and our own is always read.
 func TestRecordsAreBounded(t *testing.T) {
 	var large Record
 	for range limits.RecordValues / 3 {

@@ -39,12 +39,12 @@ const (
 	dataKey    = "revision"
 
 	// chunkSize is the size of one Secret's data, in bytes. The API server
-	// allows 1 MiB; the rest is for labels and for what is added when it is
-	// stored, such as by encryption at rest.
+	// allows 1 MiB; the rest is for labels and for additions in storage, such
+	// as by encryption at rest.
 	chunkSize = 960_000
 )
 
-// revisionSummary is what a listing contains of a revision without reading it.
+// revisionSummary describes a revision in a listing, which does not read it.
 type revisionSummary struct {
 	Digest    string `json:"digest"`
 	Cluster   string `json:"cluster,omitempty"`
@@ -54,7 +54,7 @@ type revisionSummary struct {
 	Waves     int    `json:"waves"`
 	Rollback  int    `json:"rollback,omitempty"`
 	Hooks     int    `json:"hooks,omitempty"`
-	Parent    int    `json:"parent,omitempty"` // see numberAnnotation; 0 in revisions of older versions
+	Parent    int    `json:"parent,omitempty"` // see set.NumberAnnotation; 0 from older versions
 	// Values are the namespaces that keep values of this revision.
 	Values []string `json:"values,omitempty"`
 	Origin
@@ -69,9 +69,9 @@ type Entry struct {
 	Layers    int       `json:"layers"`             // how many have resources
 	Waves     int       `json:"waves"`              // of its plan
 	Rollback  int       `json:"rollback,omitempty"` // the revision that this one rolled back to
-	// Operation is what its run was; "" in revisions of older versions, and until Described.
+	// Operation is its run's operation; "" in revisions of older versions, and until Described.
 	Operation hook.Operation `json:"operation,omitempty"`
-	// Description says in a sentence how its run ended; "" in revisions of older versions, and
+	// Description is a sentence on the end of its run; "" in revisions of older versions, and
 	// until Described.
 	Description    string `json:"description,omitempty"`
 	Origin                // its message also says that it is a rollback
@@ -88,7 +88,7 @@ func (e Entry) Deployed() time.Time {
 	return e.Created.Add(time.Duration(e.Seconds * float64(time.Second)))
 }
 
-// stored is how a revision is stored.
+// stored is a revision's stored form.
 type stored struct {
 	hooks           int // number of hooks
 	digest, cluster string

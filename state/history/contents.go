@@ -23,7 +23,7 @@ type Contents struct {
 }
 
 // Contents reads the revisions with numbers above since, and adds their kinds and
-// namespaces to those of a parent. Revisions that cannot be read are left out.
+// namespaces to a parent's. Revisions that cannot be read are left out.
 func (h History) Contents(ctx context.Context, index Index, parent applyset.Parent, since int) (Contents, error) {
 	past := Contents{Parent: parent, Whole: true, Unlisted: len(index.unlisted) > 0}
 	later := slices.DeleteFunc(slices.Concat(index.entries, index.unlisted), func(e Entry) bool { return e.Number <= since })
@@ -42,9 +42,9 @@ func (h History) Contents(ctx context.Context, index Index, parent applyset.Pare
 }
 
 // Containing returns the newest revision that contains one of these resources,
-// extended by those that are only in older revisions. It removes what it finds from
-// missing. Revisions that are damaged are left out, with a note. Those that the parent does
-// not vouch for only give the order.
+// extended by resources that are only in older ones, and removes all of these from missing.
+// Revisions that are damaged or not vouched for are left out, with a note. A parent without
+// vouchers excludes none.
 func (h History) Containing(ctx context.Context, missing map[object.ID]*unstructured.Unstructured) (past Revision, notes []string, err error) {
 	entries, err := h.List(ctx)
 	if err != nil {

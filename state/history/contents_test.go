@@ -11,8 +11,8 @@ import (
 )
 
 // The newest revision that contains any of the objects is taken as a whole,
-// because its rules may refer to all of its resources; an older one adds what
-// is missing.
+// because its rules may refer to all of its resources; an older one adds the
+// missing ones.
 func TestNewestRevisionIsTakenWhole(t *testing.T) {
 	named := func(names ...string) (out []ordering.Resource) {
 		for _, name := range names {

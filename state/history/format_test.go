@@ -81,7 +81,7 @@ func described(t *testing.T, r *Revision) string {
 	return b.String()
 }
 
-// Checks what is read from the oldest format against the names in the code: a
+// Checks revisions of the oldest format against the names in the code: a
 // mistake in writing and reading at once fails here.
 func TestOldestFormatMeansWhatItDid(t *testing.T) {
 	stamps, err := decode(storedSample(t, "stamps", formatV2))

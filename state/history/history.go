@@ -1,12 +1,12 @@
 // Package history stores the revisions of an apply set in Secrets of the cluster.
 //
-//	h := history.History{Cluster: cluster, Parent: applyset.Parent{ID: secret}}
+//	h := history.History{Cluster: c, Parent: set.Parent, Vouchers: set.Vouchers(), Vouch: vouch}
 //	n, err := h.Begin(ctx, revision)   // before the first write of its run
 //	err = h.End(ctx, n, history.Outcome{Status: history.Deployed, Times: times})
 //	last, err := h.Last(ctx, history.Deployed)
 //
-// The types that are encoded are this package's own (stored*.go), not
-// those of package ordering: a stored revision must stay readable.
+// The types that are encoded are this package's own (stored*.go), not package
+// ordering's: a stored revision must stay readable.
 package history
 
 import (
@@ -41,7 +41,7 @@ type Cluster interface {
 
 // History is the revisions of an apply set. They are stored in Secrets in the
 // namespace of its parent, which are not members of the set. Writers must hold
-// the set's lock. Errors wrap those of the API server and name the set.
+// the set's lock. Errors wrap the API server's and name the set.
 type History struct {
 	Cluster Cluster         // required
 	Parent  applyset.Parent // required
@@ -51,12 +51,12 @@ type History struct {
 	// that was deployed last is kept in any case.
 	Limit int
 
-	// Keep says which values of Secrets are kept, default KeepInNamespace.
+	// Keep selects the values of Secrets to keep, default KeepInNamespace.
 	Keep Keep
 	// OnNote is called with remarks for people; optional.
 	OnNote func(string)
 
-	// Vouchers are those of the parent as it was read; nil where it has none.
+	// Vouchers are the parent's as it was read; nil where it has none.
 	Vouchers Vouchers
 	// Vouch writes the vouchers of the next revision, and its number, to the parent, before
 	// the revision is stored; required to store one.
@@ -71,8 +71,7 @@ type History struct {
 
 // Begin stores a revision as pending, before the first write of its run, and
 // returns its number. When the newest revision has the same content, and the parent vouches
-// for it, Begin returns that one and writes nothing. It removes what killed runs left
-// behind.
+// for it, Begin returns that one and writes nothing. It removes leftovers of killed runs.
 func (h History) Begin(ctx context.Context, r Revision) (int, error) {
 	stored, err := h.ReadIndex(ctx)
 	if err != nil {
@@ -152,7 +151,7 @@ func (e Entry) isOf(r Revision, digest string) bool {
 	return e.digest == digest && (e.cluster == r.Cluster || e.cluster == "" || r.Cluster == "")
 }
 
-// summary returns what a listing contains of the revision.
+// summary describes the revision for a listing.
 func (r *Revision) summary(digest string) revisionSummary {
 	layers := map[string]bool{}
 	for _, step := range r.Plan.Steps {
@@ -163,9 +162,9 @@ func (r *Revision) summary(digest string) revisionSummary {
 	return revisionSummary{Digest: digest, Cluster: r.Cluster, Resources: len(r.Plan.Steps), Layers: len(layers), Waves: len(r.Plan.Waves), Rollback: r.Rollback, Hooks: len(r.Hooks), Origin: r.Origin}
 }
 
-// planAgain records what another run of a stored revision is going to do, before its first
-// write: only what it adopts. All other members that are not recorded as adopted were
-// created by runs of the set.
+// planAgain records the plan of another run of a stored revision, before its first write:
+// only its adoptions. All other members that are not recorded as adopted were created by
+// runs of the set.
 func (h History) planAgain(ctx context.Context, e *Entry, planned Record) error {
 	before := e.Record()
 	next := before.WithAdopted(planned.Adopted)
@@ -179,19 +178,19 @@ func (h History) planAgain(ctx context.Context, e *Entry, planned Record) error 
 	return h.mark(ctx, e, e.Status)
 }
 
-// Outcome is how the run of a revision ended.
+// Outcome is the end of a revision's run.
 type Outcome struct {
 	Status Status         // Deployed or Failed
 	Times  track.RunTimes // how long it took
-	Record Record         // what it did
+	Record Record         // its effects
 	Began  Index          // as its run began: a record that is the same since is not decoded again
-	Stream Revision       // what it applied: its resources and hooks
+	Stream Revision       // its resources and hooks
 }
 
-// End records how the run of a revision ended, and what it did. A deployed revision
-// stays deployed, with its times, even when a later run of the same content fails; the
-// record then says that it failed. Earlier deployed
-// revisions become superseded, and revisions over the limit are deleted.
+// End records the outcome of a revision's run. A deployed revision stays deployed,
+// with its times, even when a later run of the same content fails; the record then
+// says that it failed. Earlier deployed revisions become superseded, and revisions
+// over the limit are deleted.
 func (h History) End(ctx context.Context, n int, outcome Outcome) error {
 	stored, err := h.ReadIndex(ctx)
 	if err != nil {
@@ -214,7 +213,7 @@ func (h History) End(ctx context.Context, n int, outcome Outcome) error {
 		_, values := h.separate(outcome.Stream)
 		h.keepValues(ctx, n, values, stored)
 	}
-	outcome.Record.Pruned = outcome.Record.Pruned && at > 0 // it speaks of what older revisions contain
+	outcome.Record.Pruned = outcome.Record.Pruned && at > 0 // it is about resources of older revisions
 	if next := e.afterRun(outcome.Record); e.Status != status || !equality.Semantic.DeepEqual(next, e.Record()) {
 		e.setRecord(next)
 		if err := h.mark(ctx, e, status); err != nil {

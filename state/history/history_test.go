@@ -44,8 +44,8 @@ func TestHistory(t *testing.T) {
 	})
 }
 
-// The newest revision of each set is that of the highest number, whatever the order
-// of the names of its Secrets.
+// The newest revision of each set has the highest number, whatever the order of the
+// names of its Secrets.
 func testNewest(t *testing.T, h History) {
 	other := h
 	other.Parent.ID.Name = "other"
@@ -82,7 +82,7 @@ func carriedOut(t *testing.T, h History, r Revision, status Status) int {
 	return n
 }
 
-// statuses returns those of all revisions, as "1 superseded".
+// statuses lists all revisions, as "1 superseded".
 func statuses(t *testing.T, h History) []string {
 	t.Helper()
 	entries, err := h.List(t.Context())
@@ -228,7 +228,7 @@ func (k *killed) Create(ctx context.Context, kind kube.Kind, obj *unstructured.U
 }
 
 // A writer that is killed between two chunks leaves no revision; the next one
-// removes what is left of it, and marks pending revisions as failed.
+// removes its chunks, and marks pending revisions as failed.
 func testKilled(t *testing.T, h History) {
 	carriedOut(t, h, numbered(t, 1), Deployed)
 	begin(t, h, numbered(t, 2))

@@ -57,7 +57,7 @@ func TestRevisionsWithHooksAreRead(t *testing.T) {
 	require.Contains(t, string(plain), `"format":"v2"`, "what has no hooks is read by older versions")
 }
 
-// A revision with hooks of Argo CD has format v5, which keeps the waves of those within the
+// A revision with hooks of Argo CD has format v5, which keeps the waves of hooks within the
 // plan, and its bytes must always be readable.
 func TestRevisionsWithArgoHooksAreRead(t *testing.T) {
 	folder := filepath.Join("testdata", "revisions")

@@ -8,7 +8,7 @@ import (
 
 // revisionIdentity decides whether two revisions of one cluster are the same. A change
 // of its encoding gives each set a new revision after an update of ordapply, and makes
-// a rollback go back to what is deployed.
+// a rollback go back to the deployed content.
 type revisionIdentity struct {
 	Waves     [][]storedID     `json:"waves"`
 	Resources []storedResource `json:"resources"`

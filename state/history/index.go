@@ -22,14 +22,14 @@ type Index struct {
 	// where the parent says nothing of revisions.
 	entries   []Entry
 	chunks    map[int][]*unstructured.Unstructured // by revision, without the heads
-	numbers   map[int]bool                         // of all Secrets, also of those that are ignored
+	numbers   map[int]bool                         // of all Secrets, also of ignored ones
 	highest   int                                  // that the parent vouches for, or any where it says nothing
 	unvouched []string                             // Secrets that are ignored, NAMESPACE/NAME
 	unlisted  []Entry                              // of these, the revisions that the parent does not know, oldest first
 }
 
-// next returns the number of the next revision: above all that count, and not that of a
-// Secret that does not.
+// next returns the number of the next revision: above all that count, and not used by
+// an ignored Secret.
 func (s Index) next() int {
 	n := s.highest + 1
 	for s.numbers[n] {
@@ -100,7 +100,7 @@ func (h History) ReadIndex(ctx context.Context) (Index, error) {
 				return s, h.wrapError("read the history", err)
 			}
 			if h.Vouchers == nil {
-				e.record = nil // anybody may have written it
+				e.record = nil // any account may have written it
 			}
 			s.entries = append(s.entries, e)
 		}

@@ -50,8 +50,8 @@ func TestRevisionsOfAnEarlierVersionAreUsed(t *testing.T) {
 	})
 }
 
-// wordless returns a plan without its reasons, whose texts are those of the
-// version that stored it.
+// wordless returns a plan without its reasons, whose texts are the storing
+// version's.
 func wordless(p *ordering.Plan) *ordering.Plan {
 	wordlessly(reflect.ValueOf(p))
 	return p

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Origin is who stored a revision, from what, and why. Each is "" when it is unknown, as
+// Origin is the user, commit and reason of a revision. Each is "" when it is unknown, as
 // in revisions of older versions.
 type Origin struct {
 	User    string `json:"user,omitempty"`    // as the API server knows the account

@@ -13,7 +13,7 @@ import (
 	"github.com/ordapply/ordapply/test/memcluster"
 )
 
-// Who stored a revision, from what and why is in its metadata, bounded. The account is
+// A revision's user, commit and reason are in its metadata, bounded. The account is
 // read only when a revision is stored.
 func TestOriginIsStored(t *testing.T) {
 	requested := 0

@@ -11,7 +11,7 @@ import (
 
 // RollbackTarget is the default target of a rollback.
 type RollbackTarget struct {
-	Number int // that of the revision
+	Number int // the revision's
 	// Resumed is set when the newest revision is a rollback to this one that
 	// failed or was killed, and is resumed.
 	Resumed bool
@@ -90,7 +90,7 @@ var ErrDeployedLast = errors.New("nothing to roll back to: the revision that fai
 
 // DeployedBefore returns the revision that was deployed when the run of revision
 // failed began, 0 for the next one; nil when there was none. The error wraps
-// errDeployedLast when that was the same revision, or one of the same content.
+// ErrDeployedLast when that was the same revision, or one of the same content.
 func (h History) DeployedBefore(ctx context.Context, failed int) (*Revision, error) {
 	entries, err := h.List(ctx)
 	if err != nil {
@@ -108,8 +108,8 @@ func (h History) DeployedBefore(ctx context.Context, failed int) (*Revision, err
 	return h.readToApply(ctx, *last)
 }
 
-// Current returns the revisions since another tool managed the set: no earlier one says
-// what the set is now.
+// Current returns the revisions since another tool managed the set: earlier ones do not
+// describe it now.
 func Current(entries []Entry) []Entry {
 	for i, e := range slices.Backward(entries) {
 		if e.Record().HandedOver != "" {

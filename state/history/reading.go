@@ -30,8 +30,8 @@ func (h History) Last(ctx context.Context, statuses ...Status) (*Revision, error
 	return nil, nil
 }
 
-// Read returns one revision. If there is no such number, the error lists those that
-// exist; one that is damaged, or of a later format, is an error, too.
+// Read returns one revision. If there is no such number, the error lists the
+// existing ones; a damaged one, or one of a later format, is an error, too.
 func (h History) Read(ctx context.Context, n int) (*Revision, error) {
 	return h.find(ctx, n, h.read)
 }

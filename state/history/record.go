@@ -20,12 +20,12 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Record is what the run of a revision did: what undoes the run undoes this and nothing
-// else. It is stored with the revision before the first write of the run, with what the
-// run is going to create and to adopt, and again at the end, with what it did. Revisions of
+// Record lists the effects of a revision's run: undoing the run undoes these and nothing
+// else. It is stored with the revision before the first write of the run, with the planned
+// creations and adoptions, and again at the end, with the actual effects. Revisions of
 // older versions have none.
 type Record struct {
-	// Operation is what the run was; "" is unknown.
+	// Operation is the run's operation; "" is unknown.
 	Operation hook.Operation `json:"operation,omitempty"`
 	// Created are the objects that did not exist before, and that the run created.
 	Created []Created `json:"created,omitempty"`
@@ -39,8 +39,8 @@ type Record struct {
 	// Failure are the first lines of the errors of the run; "" when there were none, and
 	// when it was killed.
 	Failure string `json:"failure,omitempty"`
-	// HandedOver is the tool that manages the set since this revision, or did: no earlier
-	// revision says what the set is now.
+	// HandedOver is the tool that manages the set since this revision, or did: earlier
+	// revisions do not describe the set now.
 	HandedOver string `json:"handedOver,omitempty"`
 	// Pruned is set once a run of the revision has pruned all members that it does not contain.
 	Pruned bool `json:"pruned,omitempty"`
@@ -90,8 +90,9 @@ const (
 	gzipPrefix     = "gzip:"
 )
 
-// text returns the record as it is stored; "" for an empty one. What is too long loses
-// first the uids of what was created, then the lists that nothing is deleted by.
+// text returns the record as it is stored; "" for an empty one. One over maxRecord
+// loses first the uids of created objects, then the lists without which less is
+// deleted.
 func (r Record) text() string {
 	if r.isEmpty() {
 		return ""
@@ -181,7 +182,7 @@ func (s *storedRecord) read() Record {
 	return s.decoded
 }
 
-// Record returns what the run of the revision did; zero for revisions of older versions.
+// Record returns the record of the revision's run; zero for revisions of older versions.
 func (e Entry) Record() Record {
 	if e.record == nil {
 		return Record{}
@@ -195,7 +196,7 @@ func (e Entry) Described() Entry {
 	return e
 }
 
-// describe says how the run of the revision ended.
+// describe describes the end of the revision's run.
 func (e Entry) describe() string {
 	r := e.Record()
 	name := map[hook.Operation]string{hook.Install: "Install", hook.Upgrade: "Upgrade", hook.Rollback: "Rollback"}[r.Operation]
@@ -245,7 +246,7 @@ func (e *Entry) setRecord(r Record) {
 }
 
 // afterRun returns the record of an entry after a run that did this. Another run of a
-// revision that is deployed changes only what undoing the revision needs, and the failure.
+// revision that is deployed changes only the fields for undoing it, and the failure.
 func (e Entry) afterRun(did Record) Record {
 	before := e.Record()
 	if e.Status == Pending {
@@ -270,7 +271,7 @@ func union(a, b []object.ID) []object.ID {
 	return slices.Compact(all)
 }
 
-// withCreated returns what was created before, replaced by what was created since.
+// withCreated returns both lists as one; an object in both is as it is in since.
 func withCreated(before, since []Created) []Created {
 	again := map[object.ID]bool{}
 	for _, c := range since {
@@ -282,8 +283,8 @@ func withCreated(before, since []Created) []Created {
 	return out
 }
 
-// WithAdopted returns the record with objects added to what was adopted. One that is there
-// stays as it is: a later run found what the first had made of it.
+// WithAdopted returns the record with more adopted objects. One that is there stays as it
+// is: a later run found it as the first had changed it.
 func (r Record) WithAdopted(more []Adopted) Record {
 	has := map[object.ID]bool{}
 	for _, a := range r.Adopted {
@@ -306,7 +307,7 @@ func (r Record) Sorted() Record {
 	return r
 }
 
-// Undeployed returns what runs of these revisions, oldest first, adopted and no run has
+// Undeployed returns the adoptions of these revisions, oldest first, that no run has
 // made ready since.
 func Undeployed(entries []Entry) Adoptions {
 	out, seen := Adoptions{ByID: map[object.ID]Adopted{}}, map[object.ID]bool{}
@@ -327,7 +328,7 @@ func Undeployed(entries []Entry) Adoptions {
 	return out
 }
 
-// AdoptedSince returns what runs after a revision adopted.
+// AdoptedSince returns the adoptions after a revision.
 func AdoptedSince(entries []Entry, revision int) Adoptions {
 	out := Adoptions{ByID: map[object.ID]Adopted{}}
 	for _, e := range entries {
@@ -340,7 +341,7 @@ func AdoptedSince(entries []Entry, revision int) Adoptions {
 			delete(out.ByID, c.ID)
 		}
 		for _, a := range r.Adopted {
-			if _, known := out.ByID[a.ID]; !known { // the first run knows from whom
+			if _, known := out.ByID[a.ID]; !known { // the first names the former set
 				out.ByID[a.ID] = a
 			}
 		}
@@ -354,7 +355,7 @@ type Adoptions struct {
 	More bool // others were too, and are not listed
 }
 
-// Of returns how an object was adopted; false if it was not.
+// Of returns an object's adoption; false if there is none.
 func (a Adoptions) Of(id object.ID) (Adopted, bool) {
 	if found, ok := a.ByID[id]; ok {
 		return found, true

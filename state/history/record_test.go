@@ -47,7 +47,7 @@ func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
 	}
 }
 
-// What does not fit is left out, and what would be deleted by its absence is said to exist.
+// Lists that do not fit are left out; a flag keeps their absence from deleting anything.
 func TestRecordsFitAnAnnotation(t *testing.T) {
 	created, adopted := manyObjects(200_000)
 	r := readRecord(Record{Operation: hook.Install, Created: created}.text())

@@ -42,10 +42,10 @@ type Revision struct {
 	// Rollback is the number of the revision that a rollback went back to; 0
 	// for any other run.
 	Rollback int
-	// Origin is who stored it, from what, and why. As read, its message also says that
-	// it is a rollback.
+	// Origin is its user, commit and reason. As read, its message also says that it is
+	// a rollback.
 	Origin
-	// Record is what its run did, or is going to do.
+	// Record is its run's, planned or actual.
 	Record Record
 	Plan   *ordering.Plan // as it was executed
 	// Resources are the manifests as given, with resolved namespaces and all
@@ -85,12 +85,12 @@ func (r *Revision) IDs() map[object.ID]bool {
 	return held
 }
 
-// Formats of an encoded revision. Both are read and written.
+// Formats of an encoded revision. All are read and written.
 const (
 	formatV2 = "v2" // without hooks
-	formatV3 = "v3" // with hooks, which a version that knows only v2 would not run
-	formatV4 = "v4" // without some values of Secrets, which one that knows only v3 would empty, or with gates that it does not know
-	formatV5 = "v5" // with hooks of Argo CD, which one that knows only v4 would take for mistakes
+	formatV3 = "v3" // with hooks, which v2 would not run
+	formatV4 = "v4" // without some values of Secrets, which v3 would empty, or with gates unknown to v3
+	formatV5 = "v5" // with hooks of Argo CD, which v4 would take for mistakes
 )
 
 // document is a stored revision.
@@ -164,7 +164,7 @@ func (r *Revision) text(resources []storedResource) ([]byte, error) {
 	return json.Marshal(document{format, r.Cluster, resources, storeOptions(r.Options), r.OrderFile, &plan, hooks, r.values})
 }
 
-// decode decodes a revision of either format; Number, Created and Status are not
+// decode decodes a revision of any format; Number, Created and Status are not
 // part of the document.
 func decode(data []byte) (*Revision, error) {
 	text, err := unzip(data, limits.RevisionText)

@@ -114,7 +114,7 @@ func TestWhatIsStoredIsRead(t *testing.T) {
 }
 
 // The order of the documents and their files do not change the digest;
-// everything that changes what is applied, or when, does.
+// every change of the applied content, or of its order, does.
 func TestDigestIsThatOfTheContent(t *testing.T) {
 	r := revisionOf(t, resources(t, stream), stacked())
 	want := digestOf(t, r)

@@ -67,8 +67,8 @@ func restoreHooks(stored []storedResource) ([]ordering.Resource, error) {
 	return out, nil
 }
 
-// ReadHooks parses the hooks of the revision as its plan has them. Those that are left out
-// were reported when it was applied.
+// ReadHooks parses the hooks of the revision as its plan has them. Hooks left out were
+// reported when it was applied.
 func (r *Revision) ReadHooks() hook.Hooks {
 	all, _ := hook.Read(r.Hooks, r.Plan.OrderSource)
 	return all

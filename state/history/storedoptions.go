@@ -6,11 +6,10 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// storedOptions are ordering.Options as format v2 stores them, without
+// storedOptions are ordering.Options as formats v2 to v5 store them, without
 // ApplicationOf, whose result is stored with each resource. Lists without
-// omitempty keep nil and empty apart, so that a decoded revision has the
-// digest with which it was written. As in storedplan.go, a change needs a new
-// format.
+// omitempty keep nil and empty apart, so that a decoded revision has the digest
+// with which it was written. As in storedplan.go, a change needs a new format.
 type storedOptions struct {
 	Frame             string              `json:"frame,omitempty"`
 	SkipHooks         bool                `json:"skipHooks,omitempty"`

@@ -59,7 +59,7 @@ type storedStep struct {
 	External []storedNeed    `json:"external,omitempty"`
 	MadeBy   []storedID      `json:"madeBy,omitempty"`
 	Why      storedReason    `json:"why"`
-	// AfterHooks and FailsOpen are those of the step.
+	// AfterHooks and FailsOpen are the step's.
 	AfterHooks bool `json:"afterHooks,omitempty"`
 	FailsOpen  bool `json:"failsOpen,omitempty"`
 }
@@ -77,7 +77,7 @@ type storedNeed struct {
 	Gate storedGate   `json:"gate"`
 	Why  storedReason `json:"why"`
 	Hard bool         `json:"hard,omitempty"`
-	// Yields is only in plans since format 4: the edges of older ones are kept whatever happens.
+	// Yields is only in plans since format 4: the edges of older ones never yield.
 	Yields bool `json:"yields,omitempty"`
 }
 

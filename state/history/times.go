@@ -8,19 +8,19 @@ import (
 	"github.com/ordapply/ordapply/apply/track"
 )
 
-// timesAnnotation is on a head, and is how long the run took that gave the revision its
+// timesAnnotation is on a head: the duration of the run that gave the revision its
 // status, in JSON. It is written together with the status. Revisions of older versions
 // have none, and older versions ignore it.
 const timesAnnotation = "ordapply.dev/times"
 
-// maxSeconds bounds what is read from the annotation, which may have been edited: a year.
+// maxSeconds bounds the times in the annotation, which may have been edited: a year.
 const maxSeconds = 365 * 24 * 60 * 60
 
 // maxTimes bounds the size of the annotation in bytes. The times of waves of a longer one
 // are left out.
 const maxTimes = 32 << 10
 
-// readTimes returns the times of a head; none if they are not what ordapply writes.
+// readTimes returns the times of a head; none if ordapply would not write them.
 func readTimes(head *unstructured.Unstructured) track.RunTimes {
 	var times track.RunTimes
 	err := json.Unmarshal([]byte(head.GetAnnotations()[timesAnnotation]), &times)

@@ -11,7 +11,7 @@ import (
 )
 
 // The times are written with the status, and repeated when the status changes again: an
-// apply removes what it does not repeat.
+// apply removes fields that it omits.
 func TestTimesStayWithTheRevision(t *testing.T) {
 	times := track.RunTimes{Seconds: 12.5, ByWave: []track.WaveTime{{Name: "data", Seconds: 12}, {Name: "web"}}}
 	e := Entry{stored: stored{head: &unstructured.Unstructured{Object: map[string]any{}}}, RunTimes: times}
@@ -27,8 +27,8 @@ func TestTimesStayWithTheRevision(t *testing.T) {
 	require.Nil(t, patch.GetAnnotations())
 }
 
-// What was edited, or is missing in a revision of an older version, is unknown. A very long
-// plan keeps its whole time.
+// Times that were edited, or are missing in older revisions, are unknown. A very long plan
+// keeps its whole time.
 func TestTimesThatAreNotStored(t *testing.T) {
 	for _, text := range []string{"", "{", `{"seconds":-1}`, `{"seconds":1e300}`, `{"seconds":1,"waveTimes":[{"seconds":-2}]}`} {
 		head := &unstructured.Unstructured{Object: map[string]any{}}

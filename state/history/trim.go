@@ -13,8 +13,8 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Drop deletes all revisions, also those that cannot be read, and returns the notes on
-// Secrets that look like some.
+// Drop deletes all revisions, also unreadable ones, and returns the notes on Secrets
+// that look like some.
 func (h History) Drop(ctx context.Context) ([]string, error) {
 	secrets, err := h.Records(ctx)
 	if err != nil {
@@ -88,8 +88,8 @@ func (h History) trim(ctx context.Context, s Index) error {
 	return nil
 }
 
-// handDown makes the parent list what a revision contains and the next newer one does not,
-// unless a newer run pruned that. It comes before the revision is deleted, which may be the
+// handDown makes the parent list resources of a revision that the next newer one lacks,
+// unless a newer run pruned them. It comes before the revision is deleted, which may be the
 // last one that contains these members.
 func (h History) handDown(ctx context.Context, e Entry, newer []Entry) error {
 	if h.Remember == nil || slices.ContainsFunc(newer, func(e Entry) bool { return e.Record().Pruned }) {

@@ -27,12 +27,12 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Whoever may read the Secrets of the history's namespace may read the revisions. So a
+// Accounts that may read Secrets in the history's namespace may read the revisions. So a
 // revision has no values of Secrets of other namespaces: these are kept in one Secret in
 // their own namespace, under a key for each deployed revision, and the revision has their
 // digest.
 
-// Keep says which values of Secrets are kept.
+// Keep selects the values of Secrets to keep.
 type Keep string
 
 // The values of Keep.
@@ -56,8 +56,8 @@ type secretValues struct {
 // withheld are the values that a revision does not have itself, by namespace and name.
 type withheld map[string]map[string]secretValues
 
-// KeepingNote says where the values of a revision's Secrets are kept that it does not contain
-// itself; "" where there are none.
+// KeepingNote names the Secrets that keep values which the revision does not contain itself;
+// "" where there are none.
 func (h History) KeepingNote(r Revision) string {
 	_, values := h.separate(r)
 	if h.Keep == KeepNone || len(values) == 0 {
@@ -130,8 +130,8 @@ func (h History) digests(values withheld) map[string]string {
 	return out
 }
 
-// keepValues keeps the values of a deployed revision, beside those of the other revisions that
-// are stored. Values that cannot be kept are no error: a rollback leaves their Secrets as they
+// keepValues adds the values of a deployed revision to the kept values of other stored
+// revisions. Values that cannot be kept are no error: a rollback leaves their Secrets as they
 // are.
 func (h History) keepValues(ctx context.Context, n int, values withheld, stored Index) {
 	if h.Keep == KeepNone {
@@ -287,7 +287,7 @@ func (h History) readValues(ctx context.Context, namespace string, r *Revision) 
 }
 
 // keptAs returns the kept values with a digest, whichever revision they are kept for: a
-// rollback that was not completed has those of its target. It returns nil if there are none.
+// rollback that was not completed has its target's. It returns nil if there are none.
 func keptAs(kept map[string]string, digest string) []byte {
 	for _, text := range kept {
 		if data, err := base64.StdEncoding.DecodeString(text); err == nil && dataDigest(data) == digest {

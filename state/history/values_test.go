@@ -160,7 +160,7 @@ func TestARollbackWithoutValues(t *testing.T) {
 	}
 }
 
-// A Secret of somebody else that has the name is neither changed nor deleted.
+// Another owner's Secret of the same name is neither changed nor deleted.
 func TestASecretOfSomebodyElseIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memcluster.New()

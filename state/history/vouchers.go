@@ -16,14 +16,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Whoever may create Secrets in the namespace of a history can write one that looks like a
+// Accounts that may create Secrets in a history's namespace can write one that looks like a
 // revision. So a revision counts only if the parent of the set vouches for it: the run that
 // stores the revision writes the digest of its content there first, under the lock.
 
-// Voucher is what the parent of a set says of a revision.
+// Voucher is a revision's entry on the parent of a set.
 type Voucher struct {
 	Digest string `json:"digest"` // of the data of all its Secrets, as dataDigest returns it
-	// UID is that of the head; "" until the run of a later revision has read it.
+	// UID is the head's; "" until the run of a later revision has read it.
 	UID types.UID `json:"uid,omitempty"`
 }
 
@@ -108,7 +108,7 @@ type UnvouchedError struct {
 	remedy  string
 }
 
-// Error says why the revision is not used, and what to do.
+// Error names the reason and the remedy.
 func (e *UnvouchedError) Error() string {
 	name := fmt.Sprintf("revision %d of %s (Secret %s) is not used: ", e.number, e.set, e.secret)
 	switch {
@@ -133,8 +133,8 @@ func isUnvouched(err error) bool {
 	return is
 }
 
-// isNamed reports whether a Secret has the name of the part of a revision that its labels
-// say it is. One of another name was labelled, and is not ours.
+// isNamed reports whether a Secret has the name that follows from its labels. One of
+// another name was labelled, and is not ours.
 func (h History) isNamed(secret *unstructured.Unstructured) bool {
 	chunk := 0
 	if text := secret.GetLabels()[chunkLabel]; text != "" {
@@ -154,8 +154,8 @@ func (h History) isUnlisted(e Entry) bool {
 	return !listed && h.isNamed(e.head) && e.head.GetDeletionTimestamp() == nil && e.head.GetLabels()[chunkLabel] == ""
 }
 
-// OnlyUnlisted reports whether nothing but revisions that the parent does not know says that it
-// is older than a number.
+// OnlyUnlisted reports whether only revisions that the parent does not know suggest that it is
+// older than a number.
 func (s Index) OnlyUnlisted(number int) bool {
 	newest := s.Newest()
 	return len(s.unlisted) > 0 && (newest == nil || newest.parent <= number)
@@ -189,8 +189,8 @@ func (s Index) Unvouched() []string {
 }
 
 // Untrusted returns the complete revisions that the parent does not vouch for, oldest first,
-// and the vouchers of these beside those that it has: for the parent, once a person has
-// looked at them.
+// and the parent's vouchers with theirs added: for the parent, once a person has looked at
+// them.
 func (h History) Untrusted(ctx context.Context) ([]*Revision, Vouchers, error) {
 	next, all := Vouchers{}, h
 	maps.Copy(next, h.Vouchers)

@@ -25,7 +25,7 @@ func vouching(h History) History {
 	return h
 }
 
-// forge stores a revision as one does who may only create Secrets.
+// forge stores a revision by creating Secrets only.
 func forge(t *testing.T, cluster *memcluster.Store, number int, status Status, r Revision) {
 	t.Helper()
 	resources, err := r.storeResources()

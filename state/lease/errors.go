@@ -16,11 +16,11 @@ var ErrLost = errors.New("the lock was lost")
 // LostError is the cause of a context that ended because this run no
 // longer holds its Lease. Nothing is sent once that was noticed.
 type LostError struct {
-	Lease object.ID // that of the lock
-	How   string    // what happened to it
+	Lease object.ID // the lock's
+	How   string    // how it was lost
 }
 
-// Error names the Lease, what happened to it, and what to do.
+// Error names the Lease, how it was lost, and the remedy.
 func (e *LostError) Error() string {
 	return fmt.Sprintf("this run lost its lock (Lease %s/%s): %s; it stopped immediately, and what it sent before remains applied. Another run may have started since: let it finish, then run this again",
 		e.Lease.Namespace, e.Lease.Name, e.How)
@@ -33,8 +33,8 @@ func (e *LostError) Is(target error) bool {
 
 // HeldError reports which run holds the lock.
 type HeldError struct {
-	Lease   object.ID     // that of the lock
-	Holder  string        // what Lock.Holder was there
+	Lease   object.ID     // the lock's
+	Holder  string        // Lock.Holder of that run
 	Since   time.Time     // when the holder took it
 	Renewed time.Time     // when the holder renewed it last
 	Waited  time.Duration // how long this run waited for it
@@ -49,7 +49,7 @@ func (e *HeldError) Error() string {
 // clockSkew is how far the clocks of two machines may differ without a remark.
 const clockSkew = time.Minute
 
-// renewal describes the last renewal, by the clock of whoever wrote the Lease: a time in the
+// renewal describes the last renewal, by the clock of the Lease's writer: a time in the
 // future does not show that the holder is alive.
 func (e *HeldError) renewal(now time.Time) string {
 	if e.Renewed.Sub(now) > clockSkew {

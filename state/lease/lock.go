@@ -54,8 +54,8 @@ func Of(parent object.ID, namespace string) object.ID {
 }
 
 // OrLost returns the error of an operation under a lock. If the lock was lost, that
-// comes first, followed only by errors with other causes, and by those of requests
-// that may have been late.
+// comes first, followed only by errors with other causes, or of requests that may
+// have been late.
 func OrLost(held context.Context, err error) error {
 	lost := context.Cause(held)
 	if !errors.Is(lost, ErrLost) {

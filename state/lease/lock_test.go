@@ -187,7 +187,7 @@ func TestALockThatNoOtherRunTookIsKept(t *testing.T) {
 }
 
 // However another run got the lock, the first one writes nothing more and
-// reports what happened. It does not take the lock back.
+// reports the loss. It does not take the lock back.
 func TestWaysToLoseALock(t *testing.T) {
 	bob := func(t *testing.T, cluster *memcluster.Store, holder string) {
 		live := cluster.At(theLease)

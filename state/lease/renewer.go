@@ -190,9 +190,9 @@ func (k *renewer) renew(ctx context.Context) (lost string, err error) {
 	return "", fmt.Errorf("the Lease %s keeps changing", k.id.Name)
 }
 
-// readLease reads a Lease that differs from what this run wrote. The run still
-// holds it unless another run is its holder; nil with no error where it does
-// not exist and no other run can create it.
+// readLease reads a Lease that differs from this run's last write. The run
+// still holds it unless another run is its holder; nil with no error where it
+// does not exist and no other run can create it.
 func (k *renewer) readLease(ctx context.Context, requested moment) (live *unstructured.Unstructured, lost string, err error) {
 	live, spec, err := k.read(ctx)
 	switch {

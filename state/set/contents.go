@@ -19,9 +19,8 @@ func (s *Set) Widen(ctx context.Context, members []object.ID) error {
 	return s.updateContents(ctx, s.Parent.WithMembers(members))
 }
 
-// Narrow reduces the parent's kinds and namespaces to those of these members,
-// once all others are gone. Unknown kinds are kept, with all namespaces of
-// the set.
+// Narrow reduces the parent's kinds and namespaces to these members', once all
+// others are gone. Unknown kinds are kept, with all namespaces of the set.
 func (s *Set) Narrow(ctx context.Context, members []object.ID, unknown map[schema.GroupKind]error) error {
 	return s.updateContents(ctx, s.narrowed(members, unknown))
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/ordapply/ordapply/state/history"
 )
 
-// Whoever may label an object can make it look like a member: the field manager is a name
-// that any client may give. So a run deletes only members that a revision contains which the
-// parent vouches for, and those that the parent itself lists.
+// Any client that may label an object can make it look like a member: the field manager is a
+// name of its choice. So a run deletes only members of a revision that the parent vouches
+// for, and members that the parent itself lists.
 
 // FormerAnnotation is on the parent of a set, and lists members that no revision contains any
 // more and that were not pruned, that a person accepted, or that another tool applied before
@@ -27,7 +27,7 @@ const FormerAnnotation = "ordapply.dev/former-members"
 // 256 KiB.
 const maxFormer = 120 << 10
 
-// formerMembers is what the annotation lists.
+// formerMembers are the listed members.
 type formerMembers map[object.ID]bool
 
 // readFormer returns the former members that a live parent lists; none where the annotation
@@ -91,7 +91,7 @@ func (s *Set) addFormer(ids []object.ID) error {
 	return nil
 }
 
-// ForgetFormer lets the next write of the parent list only those former members that are left.
+// ForgetFormer lets the next write of the parent list only the former members that are left.
 func (s *Set) ForgetFormer(left func(object.ID) bool) {
 	next := maps.Clone(s.former)
 	maps.DeleteFunc(next, func(id object.ID, _ bool) bool { return !left(id) })

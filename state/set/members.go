@@ -30,17 +30,17 @@ type Members struct {
 	// from a member.
 	Unverified []UnverifiedMember
 
-	trust string // the command that accepts what was withheld
+	trust string // the command that accepts withheld members
 }
 
 // Members lists the members of the set in all its kinds and namespaces: one
 // LIST for each kind, in the set's namespace where it has only one, or one
 // for each kind and namespace where the whole cluster may not be listed. A
 // kind that is not served has no members only when that is certain, see
-// apply.ReadServed. It reads metadata only.
+// kube.ReadServed. It reads metadata only.
 func (s *Set) Members(ctx context.Context) (Members, error) { return s.members(ctx, true) }
 
-// FullMembers returns what Members does, with the whole objects.
+// FullMembers is Members with the whole objects.
 func (s *Set) FullMembers(ctx context.Context) (Members, error) { return s.members(ctx, false) }
 
 func (s *Set) members(ctx context.Context, metadata bool) (Members, error) {

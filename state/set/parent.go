@@ -129,7 +129,8 @@ func added[T comparable](before, now []T) []T {
 
 // Delete deletes the parent, with the version that it reads first as
 // precondition. A parent that is also used for something else is released instead: it
-// loses what makes it a parent. The set must have no members left. No parent is no error.
+// loses the set's labels and annotations. The set must have no members left. No parent is no
+// error.
 func (s *Set) Delete(ctx context.Context) error {
 	err := retryOnConflict(ctx, func() error {
 		live, err := s.cluster.Get(ctx, s.kind, s.Parent.ID.Namespace, s.Parent.ID.Name)

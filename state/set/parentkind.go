@@ -47,7 +47,7 @@ type UnfitParentError struct {
 	definition string // its CustomResourceDefinition; "" when it has none, or it may not be read
 }
 
-// Error names the kind and what to write instead.
+// Error names the kind and the alternatives.
 func (e *UnfitParentError) Error() string {
 	text := fmt.Sprintf("%s cannot be the parent of an apply set, because the parent is deleted with the set: use NAME for a Secret, configmap/NAME, or a kind intended for parents (ordapply applyset crd)", e.kind)
 	if e.definition != "" {

@@ -20,8 +20,8 @@ import (
 const RecordsNamespaceAnnotation = "ordapply.dev/home"
 
 // RecordsNamespace returns the namespace in which a set with a cluster-scoped parent
-// keeps its Lease and its history; "" when there is no such set yet, or it does not
-// say so.
+// keeps its Lease and its history; "" when there is no such set yet, or it names
+// none.
 func RecordsNamespace(ctx context.Context, cluster Cluster, gvk schema.GroupVersionKind, id object.ID) (string, error) {
 	kind, _ := cluster.Kind(gvk)
 	live, err := cluster.Get(ctx, kind, id.Namespace, id.Name)
@@ -35,10 +35,9 @@ func RecordsNamespace(ctx context.Context, cluster Cluster, gvk schema.GroupVers
 }
 
 // ClaimRecordsNamespace gives a set with a cluster-scoped parent a home, if it has none,
-// and returns the home it has then: that of another run which was first, for
-// example. Each home has its own field manager, so that concurrent claims
-// conflict and only one succeeds. A create would do the same, but RBAC cannot
-// restrict create to a single name.
+// and returns the home it has then, which another run may have claimed first. Each home
+// has its own field manager, so that concurrent claims conflict and only one succeeds. A
+// create would do the same, but RBAC cannot restrict create to a single name.
 func (s *Set) ClaimRecordsNamespace(ctx context.Context, home string) (string, error) {
 	claim := s.claim(home)
 	options := kube.PatchOptions{Manager: s.homeManager(home)}
@@ -106,8 +105,8 @@ func (s *Set) homeManager(home string) string { return s.Parent.Manager("ordappl
 func (s *Set) Home() string { return s.recordsNamespace }
 
 // claimError returns why a set got no home. Where its annotation exists and is
-// empty, another field manager owns it and no run can set it; the error says
-// what to do.
+// empty, another field manager owns it and no run can set it; the error names
+// the remedy.
 func (s *Set) claimError(live *unstructured.Unstructured, home string, err error) error {
 	err = fmt.Errorf("write the parent of apply set %s: %w", s.Parent.ID, err)
 	if live == nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/ordapply/ordapply/state/history"
 )
 
-// The parent says which kinds and namespaces a set has. When the parent was
-// deleted or edited by hand, they are recovered from the history and the
-// labels of the members.
+// The parent lists the kinds and namespaces of a set. When the parent was
+// deleted or edited by hand, they are recovered from the history and the labels
+// of the members.
 
 // RecoveryNote describes the recovery of a parent; "" when there was none.
 func (s *Set) RecoveryNote() string {
@@ -35,8 +35,8 @@ func (s *Set) RecoveryNote() string {
 // Recover finds out the kinds and namespaces of a set whose parent was
 // deleted or edited by hand, or restored from an old copy. It sends one
 // request when the parent is as ordapply wrote it last, or when there is
-// neither a parent nor a history; a user who may not send that request trusts
-// the parent.
+// neither a parent nor a history; without permission for that request, the
+// parent is trusted.
 func (s *Set) Recover(ctx context.Context, records history.History) error {
 	if s.otherTool || s.damage == parentDeleted || s.damage == parentOutdated {
 		return nil
@@ -72,8 +72,8 @@ func (s *Set) Recover(ctx context.Context, records history.History) error {
 	return s.recoverContents(ctx, past, mayBeForged)
 }
 
-// recoverContents adds the kinds and namespaces of a set to its parent. Those of revisions
-// that the parent does not know may be forged: they are added where members are found, and
+// recoverContents adds the kinds and namespaces of a set to its parent. Revisions that the
+// parent does not know may be forged: theirs are added where members are found, and
 // nothing fails because of them alone.
 func (s *Set) recoverContents(ctx context.Context, past history.Contents, mayBeForged bool) error {
 	if !past.Unlisted {
@@ -118,7 +118,7 @@ func (s *Set) recoverError(why error) error {
 		s.Parent.ID, happened, missing, why, resource, where, applyset.IDLabel, s.Parent.SetID(), resource, where, applyset.ToolingAnnotation, applyset.Tooling, applyset.GroupKindsAnnotation, DigestAnnotation)
 }
 
-// WithRecoveryNote puts the remark on the set before those on its members.
+// WithRecoveryNote puts the remark on the set before its members' remarks.
 func (s *Set) WithRecoveryNote(remarks []string) []string {
 	if remark := s.RecoveryNote(); remark != "" {
 		return slices.Concat([]string{remark}, remarks)

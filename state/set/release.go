@@ -13,13 +13,13 @@ import (
 	"github.com/ordapply/ordapply/state/history"
 )
 
-// Release makes an object no member of the set any more: the label of the set, its field
-// manager and the fingerprint go, so that another set, or none, takes the object without
-// a conflict. An object that does not exist, or is no member, is left as it is.
+// Release removes an object from the set: the label of the set, its field manager and
+// the fingerprint go, so that another set, or none, takes the object without a conflict.
+// An object that does not exist, or is no member, is left as it is.
 func (s *Set) Release(ctx context.Context, id object.ID) error { return s.release(ctx, id, "", "") }
 
-// GiveBack releases an object that a run adopted. What was a member of another set is a
-// member of that again, and what this set applied is that set's.
+// GiveBack releases an object that a run adopted. A former member of another set
+// returns to that set, which then owns the applied fields.
 func (s *Set) GiveBack(ctx context.Context, a history.Adopted) error {
 	if a.Set == "" || len(a.Managers) == 0 {
 		return s.release(ctx, a.ID, "", "")

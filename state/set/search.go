@@ -14,7 +14,7 @@ import (
 
 // searchMembers finds the members of a set whose parent does not list their kinds:
 // among the given resources, or, if there are none, among all kinds that can
-// be listed. It sets the set's kinds and namespaces to what was found.
+// be listed. It sets the set's kinds and namespaces to the members'.
 func (s *Set) searchMembers(ctx context.Context, resources []string) error {
 	if err := kube.CheckDiscovery(ctx, s.cluster); err != nil {
 		return s.searchError(err)
@@ -41,8 +41,8 @@ func (s *Set) searchMembers(ctx context.Context, resources []string) error {
 
 // FindLost looks for members of a set that has neither a parent nor a history, as after
 // its namespace was deleted: members that are cluster-scoped, or in another namespace,
-// live on. It sends one LIST by label for each kind, of metadata; what it finds becomes
-// the set's kinds and namespaces. For an account that may not list all kinds it does
+// live on. It sends one LIST by label for each kind, of metadata; members found give
+// the set its kinds and namespaces. For an account that may not list all kinds it does
 // nothing.
 func (s *Set) FindLost(ctx context.Context) {
 	everything := kube.Permission{Verb: "list", Resource: schema.GroupVersionResource{Group: "*", Version: "*", Resource: "*"}}

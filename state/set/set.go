@@ -51,25 +51,24 @@ const KubectlTooling = "kubectl/v1.36"
 // Set is an apply set (KEP-3659) that a run has opened. Its Parent is the one
 // on the cluster as it was last read or written.
 type Set struct {
-	Parent applyset.Parent // with what was added or recovered since
+	Parent applyset.Parent // with additions and recoveries since
 
 	cluster Cluster
 	kind    kube.Kind // of the parent
 	version string    // of the parent's kind
 	live    liveParent
 	damage  damage
-	// otherTool is set for a set of another tool. Its members are those that
-	// the tool labelled; members of our own sets are those that the set's
-	// field managers labelled.
+	// otherTool is set for a set of another tool. Its members were labelled by
+	// that tool; members of our own sets, by the set's field managers.
 	otherTool bool
 	// missingGroupKinds is set when the parent does not list the kinds of the members;
-	// search then finds them.
+	// searchMembers finds them.
 	missingGroupKinds bool
 	// recordsNamespace is the namespace of the Lease and the history of a set with a
 	// cluster-scoped parent.
 	recordsNamespace string
-	released         string // what Delete kept, for people
-	revision         int    // the number for the next write of the parent; see numberAnnotation
+	released         string // the text of ReleaseNote
+	revision         int    // the number for the next write of the parent; see NumberAnnotation
 	vouchers         history.Vouchers
 	former           formerMembers
 	taken            []inventory.Inventory // see TakenFromAnnotation
@@ -80,13 +79,13 @@ type Set struct {
 type liveParent struct {
 	exists  bool
 	version readVersion
-	digest  string // its digestAnnotation
-	number  int    // its numberAnnotation
-	former  string // its formerAnnotation
+	digest  string // its DigestAnnotation
+	number  int    // its NumberAnnotation
+	former  string // its FormerAnnotation
 	taken   string // its TakenFromAnnotation
 }
 
-// damage is what happened to a parent since ordapply wrote it; see Recover.
+// damage is the damage to a parent since ordapply wrote it; see Recover.
 type damage int
 
 const (
@@ -130,7 +129,7 @@ func (s *Set) ManagedBy() string {
 // did not.
 func (s *Set) HistoryIndex() *history.Index { return s.historyIndex }
 
-// Vouchers returns what the parent says of the set's revisions, as it was last read or
+// Vouchers returns the parent's vouchers for the set's revisions, as last read or
 // written.
 func (s *Set) Vouchers() history.Vouchers { return s.vouchers }
 

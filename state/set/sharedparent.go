@@ -64,7 +64,7 @@ func parentAnnotations() []string {
 }
 
 // releaseParent removes the labels and annotations of the set from its parent: the set's manager
-// takes over those that others own too, and then applies the parent without them.
+// takes them over from other managers, and then applies the parent without them.
 func (s *Set) releaseParent(ctx context.Context) error {
 	if err := s.migrateParent(ctx); err != nil {
 		return err
@@ -86,5 +86,5 @@ func (s *Set) releaseParent(ctx context.Context) error {
 	return nil
 }
 
-// ReleaseNote describes what Delete kept; "" when it deleted the parent.
+// ReleaseNote describes a parent that Delete kept; "" when it was deleted.
 func (s *Set) ReleaseNote() string { return s.released }

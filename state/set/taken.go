@@ -14,8 +14,8 @@ import (
 
 // TakenFromAnnotation is on the parent of a set, and lists the objects that a run with
 // --take-over found in the records of other tools and not in its stream, until a prune makes them
-// members. The records are not read again for them: whoever may write a record later lists
-// nothing here. It is JSON, compressed where it is long.
+// members. The records are not read again for them: a later write of a record lists nothing here.
+// It is JSON, compressed where it is long.
 const TakenFromAnnotation = "ordapply.dev/taken-from"
 
 // takenRecord is an inventory.Inventory as the parent lists it.
@@ -67,8 +67,8 @@ func takenText(taken []inventory.Inventory) string {
 	return history.PackText(text)
 }
 
-// TakenFrom returns the records that the set takes over, with those of their objects that the
-// stream did not contain.
+// TakenFrom returns the records that the set takes over, with their objects that the stream
+// did not contain.
 func (s *Set) TakenFrom() []inventory.Inventory { return slices.Clone(s.taken) }
 
 // TakeFrom makes the parent list these objects of a record, at its next write.

@@ -28,8 +28,8 @@ type UnverifiedMember struct {
 // which would decide that, are missing, or no revision contains it.
 func (s UnverifiedMember) mayBeMember() bool { return len(s.Writers) == 0 || s.unnamed }
 
-// Withhold makes members unverified that no revision contains which the parent vouches for,
-// and that it does not list itself: any account that may patch them can label them.
+// Withhold makes members unverified that are in no revision that the parent vouches for,
+// and not listed by it: any account that may patch them can label them.
 func (m *Members) Withhold(s *Set, ids []object.ID) {
 	m.trust = "ordapply applyset trust " + s.Parent.Argument()
 	for _, id := range ids {
@@ -105,7 +105,7 @@ func (m Members) CheckVerified() error {
 }
 
 // CheckListable returns an error while there are kinds whose members cannot be
-// listed; then says what to do after the repair.
+// listed; then is the step after the repair.
 func (m Members) CheckListable(then string) error {
 	var errs []error
 	for _, gk := range m.UnknownKinds() {
