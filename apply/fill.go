@@ -22,7 +22,7 @@ import (
 type fillings struct {
 	template *unstructured.Unstructured // the manifest as it is written; nil without the annotation
 	secrets  []string                   // values of Secrets in its manifest, in the forms of redact.Forms
-	carried  []string                   // those that the live object had before the PATCH
+	carried  []string                   // the live object's before the PATCH
 }
 
 // readTemplates records which steps take values of other objects.
