@@ -13,8 +13,8 @@ import (
 // and in the answer to the PATCH no other field manager wrote it before this
 // one.
 
-// recordExistence records which objects the snapshot does not contain, and which of
-// the others were members of the set.
+// recordExistence records the objects that the snapshot does not contain, and the members of
+// the set among the others.
 func (r *run) recordExistence() {
 	for i := range r.steps {
 		s := &r.steps[i]

@@ -25,7 +25,7 @@ type fillings struct {
 	carried  []string                   // the live object's before the PATCH
 }
 
-// readTemplates records which steps take values of other objects.
+// readTemplates records the steps that take values of others.
 func (r *run) readTemplates() {
 	var templates []*unstructured.Unstructured
 	for i := range r.steps {

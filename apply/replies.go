@@ -36,7 +36,7 @@ func (r *run) handleReply(answer request.Reply) {
 	}
 }
 
-// handleTakeover sends the PATCH that removes fields which the manifest does not have. A failed
+// handleTakeover sends the PATCH that removes fields that the manifest does not have. A failed
 // takeover after the PATCH is tried again by the next run.
 func (r *run) handleTakeover(answer request.Reply) {
 	i := answer.Step
