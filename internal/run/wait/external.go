@@ -18,7 +18,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Run is the run whose steps wait for objects outside the stream.
+// ExternalRun is the run whose steps wait for objects outside the stream.
 type ExternalRun struct {
 	// OnChange is called with the steps that waited for an object that has changed, which
 	// may start now. wasUnready reports whether it was ever seen not to be ready.
@@ -26,7 +26,7 @@ type ExternalRun struct {
 	OnForbidden func(step int, err error) // the object may not be read
 }
 
-// Objects are the objects outside the stream that steps wait for.
+// Externals are the objects outside the stream that steps wait for.
 type Externals struct {
 	run     ExternalRun
 	loop    *loop.Loop
@@ -35,12 +35,12 @@ type Externals struct {
 	byID    map[object.ID]*External
 }
 
-// New returns the objects that the steps of a run wait for: none yet.
+// NewExternals returns the objects that the steps of a run wait for: none yet.
 func NewExternals(l *loop.Loop, cluster kube.Cluster, judge request.Judge, run ExternalRun) *Externals {
 	return &Externals{run: run, loop: l, cluster: cluster, judge: judge, byID: map[object.ID]*External{}}
 }
 
-// Object is an object outside the stream that steps wait for.
+// External is an object outside the stream that steps wait for.
 type External struct {
 	id            object.ID
 	kind          kube.Kind
@@ -69,8 +69,8 @@ func (o *External) AddWaiter(step int) {
 	}
 }
 
-// Detail describes what a step waits for, with a remedy where that
-// does not exist.
+// Detail describes the wait for the object, with a remedy where that does not
+// exist.
 func (o *External) Detail(need ordering.Need) string {
 	switch missing := o.live == nil; {
 	case need.Why.Rule == ordering.RuleExcluded && missing:
@@ -86,8 +86,8 @@ func (o *External) Detail(need ordering.Need) string {
 // Get returns an object that is watched; nil when it is not.
 func (s *Externals) Get(id object.ID) *External { return s.byID[id] }
 
-// Watch starts to watch an object; with loop.Loop.OnePass it is read once instead. The error says that the scope of its kind is another
-// than the dependency says.
+// Watch starts to watch an object; with loop.Loop.OnePass it is read once instead. The error
+// says that the dependency has the wrong scope for the object's kind.
 func (s *Externals) Watch(need ordering.Need, kind kube.Kind) (*External, error) {
 	id := need.ID
 	switch {
