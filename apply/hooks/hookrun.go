@@ -39,9 +39,9 @@ const NoSet = "none"
 // Runner runs hooks.
 type Runner struct {
 	// Applier applies each hook, by itself. Its WaveTimeout bounds the wait for each
-	// hook and for each deletion. Its Membership, Sent, Begin, First and Health are not
-	// used: a hook is not a member, and is done when Helm counts it as done. The Secrets of the
-	// hooks are added to its Secrets.
+	// hook and for each deletion. Its Membership, Schedule, Sent, Begin, First,
+	// Within, Then and Health are not used: a hook is not a member, and is done when Helm
+	// counts it as done. The Secrets of the hooks are added to its Secrets.
 	Applier apply.Applier
 	// Owner is the id of the apply set; default NoSet.
 	Owner string

@@ -3,7 +3,10 @@
 // that keep it. It only reads, with a bounded number of requests, and hides the values of
 // Secrets in its findings.
 //
-//	q := &diagnose.Diagnoser{Cluster: cluster, Now: time.Now(), RequestsLeft: diagnose.MaxRequests, EventsRead: map[types.UID]bool{}}
+//	q := &diagnose.Diagnoser{
+//		Cluster: cluster, Now: time.Now(), RequestsLeft: diagnose.MaxRequests,
+//		EventsRead: map[types.UID]bool{}, KnownSecrets: map[object.ID]bool{},
+//	}
 //	findings := q.Diagnose(ctx, live, nil) // "container api: CrashLoopBackOff, exit code 1, 12s ago"
 //
 // It also finds objects that would be deleted only because their Namespace or
