@@ -69,15 +69,15 @@ type Applier struct {
 	Enclosing
 	// DryRun makes the API server validate everything and store nothing; nothing is waited for.
 	DryRun bool
-	// KeepGoing leaves out the resources that cannot be applied, and skips those that depend
-	// on them; the rest is applied. Their errors are returned at the end. Default: a resource
-	// that is known to be refused ends the run before anything is written, and one that the
-	// API server refuses ends it after its wave.
+	// KeepGoing leaves out the resources that cannot be applied, and skips their dependents;
+	// the rest is applied. Their errors are returned at the end. Default: a resource that is
+	// known to be refused ends the run before anything is written, and one that the API server
+	// refuses ends it after its wave.
 	KeepGoing bool
 	// OnePass makes Run return instead of waiting, for a controller that calls it again. Run
-	// sends what can be sent now, and judges each resource once. Waiting is no error:
-	// Result.Waiting says what each resource that is Applied, Unsettled or NotStarted waits
-	// for. The next Run continues there, and sends nothing for what is unchanged.
+	// sends all requests that are possible now, and judges each resource once. Waiting is no
+	// error: Result.Waiting is the reason why a resource is Applied, Unsettled or NotStarted.
+	// The next Run continues there, and sends no unchanged resources.
 	OnePass bool
 	// Schedule selects how the plan's order is enforced; default Waves.
 	Schedule Schedule
@@ -115,15 +115,15 @@ type Applier struct {
 // DefaultKindTimeout is the default of Applier.KindTimeout (k8sconnect ADR-007).
 const DefaultKindTimeout = 30 * time.Second
 
-// Enclosing is what a run needs to know of a larger one that it is part of, such as that of an
-// apply set. It is empty for a run of its own.
+// Enclosing connects a run to a larger one that it is part of, such as the run of an apply set.
+// It is empty for a run of its own.
 type Enclosing struct {
 	// Sent lists the resources that Send has just applied for this run. They
 	// count as changed by it.
 	Sent []object.ID
 	// Begin is called once, after the live objects of the stream were read
-	// and before anything is written, with what was found, in plan order. Its
-	// error ends the run; default: nothing.
+	// and before anything is written, with their state, in plan order. Its error
+	// ends the run; default: nothing.
 	Begin func(context.Context, []event.Existing) error
 	// First is called after Begin, before the first write of the plan, unless
 	// DryRun is set. It may change the cluster and reports whether it did;
@@ -134,35 +134,35 @@ type Enclosing struct {
 	// It is called from other goroutines, with a function that emits events, and may run for
 	// several waves at once. Its error fails the run. Default: no hook runs within the plan.
 	Within func(ctx context.Context, hooks []ordering.PlannedHook, emit func(event.Event)) ([]event.Result, error)
-	// Then names what follows the run and may make its resources ready: "the post-install
-	// hooks"; "" if nothing does. It is called after First. When everything is applied and
-	// nothing that is waited for moves, the run ends: what is not ready is Applied, with
-	// Result.Unready. Default: nothing follows.
+	// Then names the hooks that follow the run and may make its resources ready: "the
+	// post-install hooks"; "" without any. It is called after First. When everything is applied
+	// and nothing that is waited for moves, the run ends: unready resources are Applied, with
+	// Result.Unready. Default: none follow.
 	Then func() string
 	// MayRecreate reports which resources may be deleted and created again to change an
-	// immutable field, besides those whose manifests say so (ordapply.dev/on-immutable): what
-	// the run that this one undoes may have recreated. Default: none.
+	// immutable field, besides those whose manifests say so (ordapply.dev/on-immutable):
+	// objects that the undone run may have recreated. Default: none.
 	MayRecreate func(object.ID) bool
-	// GoingBack says that the stream is that of an earlier revision. A CustomResourceDefinition
+	// GoingBack is set when the stream is an earlier revision's. A CustomResourceDefinition
 	// that cannot go back to it, because objects may be stored in a newer version, is kept.
 	GoingBack bool
-	// Secrets are hidden like those of the plan: no message and no log shows
-	// their values. Hooks have such Secrets.
+	// Secrets are hidden like the plan's: no message and no log shows their
+	// values. Hooks have such Secrets.
 	Secrets []*unstructured.Unstructured
 }
 
 // Run applies the plan and returns when every resource is in a final state.
-// objects holds the manifest of each step; they are not changed. The error joins
-// all failures in plan order, each an *Error, and what ended the run early:
-// ErrInterrupted when ctx was canceled, a *RunTimeoutError, the cause of ctx when
-// that wraps kube.ErrFenced, or the error of Begin or First.
+// objects holds the manifest of each step, and is not changed. The error joins
+// all failures in plan order, each an *event.Error, and the cause of an early
+// end: event.ErrInterrupted when ctx was canceled, an *event.RunTimeoutError, the
+// cause of ctx when that wraps kube.ErrFenced, or the error of Begin or First.
 func (a Applier) Run(ctx context.Context, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) (event.Summary, error) {
 	return newRun(a.withDefaults(), plan, objects).execute(ctx)
 }
 
 // Send applies one object by the PATCH that Run sends, once, and does not wait for
-// it. Its error is that of the API server, with a remedy; a live object that is
-// terminating is an error, too.
+// it. Its error is the API server's, with a remedy; a live object that is terminating is an
+// error, too.
 func (a Applier) Send(ctx context.Context, obj *unstructured.Unstructured) error {
 	if mutation.Has(obj.GetAnnotations()) {
 		return fmt.Errorf("it is applied before all others, so it cannot take their values: remove annotation %s", mutation.Annotation)
@@ -187,9 +187,9 @@ func (a Applier) Send(ctx context.Context, obj *unstructured.Unstructured) error
 }
 
 // Preview reports what Run would do: it reads the live objects and sends
-// server-side dry runs of what would change. Nothing is written. Errors of
-// the run are rows too, all of them; the returned error is ErrInterrupted
-// when ctx ended the preview.
+// server-side dry runs of changes. Nothing is written. Errors of the run are rows
+// too, all of them; the returned error is event.ErrInterrupted when ctx ended the
+// preview.
 func (a Applier) Preview(ctx context.Context, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) (*preview.Preview, error) {
 	a = a.withDefaults()
 	return preview.Of(ctx, preview.Input{

@@ -13,7 +13,7 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// A Deployment does not forget that its deadline passed when a run repairs what it reads. It
+// A Deployment does not forget that its deadline passed when a run repairs its ConfigMap. It
 // has its time again in a run that changes something, and fails at once in one that does not.
 func TestAFailureFromBeforeTheRun(t *testing.T) {
 	web := object.ID{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}

@@ -57,7 +57,7 @@ func (r *run) diagnose(ctx context.Context) {
 }
 
 // blockedBy returns the resources that were not applied because of a step:
-// its dependents, direct and indirect, then those of later waves.
+// its dependents, direct and indirect, then resources of later waves.
 func (r *run) blockedBy(i int) []object.ID {
 	var blocked []object.ID
 	seen := map[int]bool{i: true}

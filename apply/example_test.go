@@ -130,7 +130,7 @@ func ExampleApplier_Run() {
 	fmt.Println(summary.Count(event.Ready), "ready")
 }
 
-// A preview writes nothing: it sends server-side dry runs of what would change.
+// A preview writes nothing: it sends server-side dry runs of changes.
 func ExampleApplier_Preview() {
 	var (
 		ctx     = context.Background()

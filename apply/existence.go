@@ -13,8 +13,8 @@ import (
 // and in the answer to the PATCH no other field manager wrote it before this
 // one.
 
-// recordExistence records which objects the snapshot does not contain, and which of
-// the others were members of the set.
+// recordExistence records the objects that the snapshot does not contain, and the members of
+// the set among the others.
 func (r *run) recordExistence() {
 	for i := range r.steps {
 		s := &r.steps[i]
@@ -25,7 +25,7 @@ func (r *run) recordExistence() {
 	}
 }
 
-// existing returns what is known of the objects before the first write, in plan order. An
+// existing returns the known state of the objects before the first write, in plan order. An
 // object cannot be older than the definition of its kind.
 func (r *run) existing() []event.Existing {
 	out := make([]event.Existing, len(r.steps))
@@ -63,7 +63,7 @@ func (r *run) recordCreated(i int, live *unstructured.Unstructured) {
 	}
 }
 
-// originOf returns what is proven about a step's object before the run.
+// originOf returns the proven state of a step's object before the run.
 func (r *run) originOf(i int) event.Origin {
 	origin := r.steps[i].origin
 	origin.Absent = r.wasAbsent(i)

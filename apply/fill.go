@@ -22,10 +22,10 @@ import (
 type fillings struct {
 	template *unstructured.Unstructured // the manifest as it is written; nil without the annotation
 	secrets  []string                   // values of Secrets in its manifest, in the forms of redact.Forms
-	carried  []string                   // those that the live object had before the PATCH
+	carried  []string                   // the live object's before the PATCH
 }
 
-// readTemplates records which steps take values of other objects.
+// readTemplates records the steps that take values of others.
 func (r *run) readTemplates() {
 	var templates []*unstructured.Unstructured
 	for i := range r.steps {

@@ -2,14 +2,13 @@ package apply
 
 import "github.com/ordapply/ordapply/ordering"
 
-// What was read before a run is up to date when the run begins. Once the run
-// has sent something, or waited for something, the resources of a later wave
-// are judged by what they are when their wave opens: their objects are read
-// again, with one LIST for each kind and namespace of that wave. A resource
-// that starts later than its wave because it had to wait is read again by
-// itself, and so is, with schedule Graph, one that starts after something
-// became ready. A run that sends nothing and waits for nothing reads
-// everything once.
+// Objects read before a run are up to date when the run begins. Once the run has
+// sent something, or waited for something, the resources of a later wave are
+// judged by their state when their wave opens: their objects are read again, with
+// one LIST for each kind and namespace of that wave. A resource that starts later
+// than its wave because it had to wait is read again by itself, and so is, with
+// schedule Graph, one that starts after something became ready. A run that sends
+// nothing and waits for nothing reads everything once.
 //
 // Reads are ordered by epochs. A new epoch begins when earlier reads may be
 // outdated.
@@ -46,9 +45,8 @@ func (r *run) inheritFreshness(i, held int, gate ordering.Gate) {
 	r.requireFreshRead(i)
 }
 
-// requireAllFresh makes all steps that have not started ignore what was read
-// before: a terminating object is gone by now, and its contents and
-// dependents with it.
+// requireAllFresh makes all steps that have not started ignore earlier reads: a
+// terminating object is gone by now, and its contents and dependents with it.
 func (r *run) requireAllFresh() {
 	r.invalidateReads()
 	for i := range r.steps {

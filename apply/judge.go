@@ -96,8 +96,8 @@ func (r *run) evaluateAt(i int, at time.Time) {
 	})
 }
 
-// recordChange records what the PATCH did to the object: created it, changed
-// its spec, or neither.
+// recordChange records whether the PATCH created the object, changed its spec, or
+// neither.
 func (r *run) recordChange(i int, live *unstructured.Unstructured) {
 	s := &r.steps[i]
 	s.judged.RecordUnchanged()
@@ -110,7 +110,7 @@ func (r *run) recordChange(i int, live *unstructured.Unstructured) {
 	}
 }
 
-// newPodWatcher returns what examines the Pods of workloads that steps wait for.
+// newPodWatcher returns the watcher for Pods of workloads that steps wait for.
 func (r *run) newPodWatcher() *wait.PodWatcher {
 	workloads := map[string]int{}
 	for i := range r.steps {
@@ -131,7 +131,7 @@ func (r *run) newPodWatcher() *wait.PodWatcher {
 	})
 }
 
-// reportWaiting reports what a step waits for, and the problem of its Pods.
+// reportWaiting reports why a step is not ready, and the problem of its Pods.
 func (r *run) reportWaiting(i int) {
 	detail := r.steps[i].unready
 	if problem := r.podWatcher.Problem(i); problem != "" {
@@ -140,8 +140,8 @@ func (r *run) reportWaiting(i int) {
 	r.wait(i, event.Waiting, event.WaitReadiness, detail)
 }
 
-// newEndpointWaiter returns what waits for the Services of webhook configurations, one
-// after the other.
+// newEndpointWaiter returns the waiter for the Services of webhook configurations, one after
+// the other.
 func (r *run) newEndpointWaiter() *wait.EndpointWaiter {
 	return wait.NewEndpointWaiter(&r.Loop, r.applier.Cluster, wait.EndpointRun{
 		WaitsFor: func(i int, service object.ID) bool {
@@ -163,7 +163,7 @@ func (r *run) newEndpointWaiter() *wait.EndpointWaiter {
 	})
 }
 
-// judge returns what judges live objects.
+// judge returns the judge of live objects.
 func (r *run) judge() request.Judge {
 	acting := r.applier.Schedule == Waves && r.waves[max(r.wave, 0)].unapplied > 0 || r.pendingRequests > 0
 	return request.Judge{Health: r.applier.Health, Grace: r.applier.StatusGrace, Acted: r.hasActed, Acting: acting}

@@ -15,8 +15,8 @@ import (
 )
 
 // Whether the stream itself shows that a resource cannot be applied or the API server
-// refuses it: with KeepGoing it is left out with what depends on it, and all else is
-// applied, in later waves and layers too.
+// refuses it: with KeepGoing it is left out with its dependents, and all else is applied, in
+// later waves and layers too.
 func TestKeepGoing(t *testing.T) {
 	on := func(name string, wave int, dependency string) map[string]any {
 		return annotated(testPod(name, wave, ""), "ordapply.dev/depends-on", "/namespaces/shop/Pod/"+dependency)

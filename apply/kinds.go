@@ -16,8 +16,8 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// newKindWaiter returns what waits for kinds to be served. A CRD is ready when its kinds
-// are, and a custom resource can be sent then.
+// newKindWaiter returns the waiter for kinds. A CRD is ready when its kinds are served, and a
+// custom resource can be sent then.
 func (r *run) newKindWaiter() *wait.KindWaiter {
 	return wait.NewKindWaiter(&r.Loop, r.applier.Cluster, wait.KindRun{
 		IsDefined:      r.snapshot.Bodies.Defines,
@@ -66,8 +66,8 @@ func (r *run) waitForNewKinds(i int, kinds []schema.GroupVersionKind) {
 // newKindsPause is the pause before discovery is read again for a kind that it lists as it was.
 const newKindsPause = 200 * time.Millisecond
 
-// reportKindWait reports what a step waits for, and starts KindTimeout for a kind
-// that nothing in the stream defines.
+// reportKindWait reports that a step waits for a kind, and starts KindTimeout for
+// a kind that nothing in the stream defines.
 func (r *run) reportKindWait(i int, kind schema.GroupVersionKind) {
 	s := &r.steps[i]
 	switch own := s.manifest.GroupVersionKind() == kind; {

@@ -78,12 +78,12 @@ func (r *run) firstAwaited() (i int, found bool) {
 	return 0, false
 }
 
-// awaitedDetail returns what a step waits for; false when it has ended.
+// awaitedDetail returns the detail of a step; false when it has ended.
 func (r *run) awaitedDetail(i int) (detail string, waits bool) {
 	return r.steps[i].detail, !r.steps[i].state.Final()
 }
 
-// reportDetail replaces what is reported about a step.
+// reportDetail replaces the detail of a step.
 func (r *run) reportDetail(i int, detail string) {
 	r.wait(i, r.steps[i].state, r.steps[i].reason, detail)
 }

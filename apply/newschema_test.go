@@ -35,8 +35,8 @@ func (c *lateSchema) Schema(context.Context, schema.GroupVersionKind) (map[strin
 	return map[string]any{"type": "object"}, nil
 }
 
-// A changed definition is ready when its new schema is published. What else changes in it
-// meanwhile starts no second wait, which would go on after the first.
+// A changed definition is ready when its new schema is published. Other changes of it meanwhile
+// start no second wait, which would go on after the first.
 func TestAChangedDefinitionWaitsOnceForItsSchema(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		changed := &unstructured.Unstructured{Object: map[string]any{

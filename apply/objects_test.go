@@ -54,7 +54,7 @@ func TestObjectsReportsErrorsBeforeWriting(t *testing.T) {
 	}
 }
 
-// A namespace is set in what is sent, and the objects of the caller stay as they are.
+// A namespace is set in the sent objects, and the objects of the caller stay as they are.
 func TestObjectsDoesNotChangeItsArguments(t *testing.T) {
 	objects := asObjects(configMap("", "green"))
 	summary, err := apply.Objects(t.Context(), memcluster.NewControlled(), objects, apply.Options{Namespace: "shop"})

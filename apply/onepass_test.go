@@ -32,7 +32,7 @@ func newPassing(t *testing.T, manifests ...map[string]any) *passing {
 	return &passing{t, cluster, apply.Applier{Cluster: cluster, OnePass: true}, plan, stream}
 }
 
-// pass runs one pass, which takes no time. It returns what was written and the outcome.
+// pass runs one pass, which takes no time. It returns the writes and the outcome.
 func (p *passing) pass() (writes []string, outcome map[string]string) {
 	start, before := time.Now(), len(p.cluster.Log)
 	summary, err := p.applier.Run(p.t.Context(), p.plan, p.stream.Objects)
@@ -97,7 +97,7 @@ func TestAPassDoesNotWaitForExternalDependencies(t *testing.T) {
 	})
 }
 
-// What is retried is sent by the next pass; what fails for good is an error.
+// A retry is sent by the next pass; a final failure is an error.
 func TestAPassDoesNotWaitForARetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPassing(t, plainPod("app"))

@@ -50,7 +50,7 @@ func (r *run) onGatePassed(node int, gate ordering.Gate) {
 	}
 }
 
-// passStarted releases what waited for the Pods of a step, once.
+// passStarted releases the nodes that wait for a step's Pods, once.
 func (r *run) passStarted(i int) {
 	if s := &r.steps[i]; !s.podsExist {
 		s.podsExist = true
@@ -70,5 +70,5 @@ func (r *run) release(node int) {
 	}
 }
 
-// restart starts a step once what happens now is handled.
+// restart starts a step once the current event is handled.
 func (r *run) restart(i int) { r.toStart.Add(i) }

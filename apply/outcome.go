@@ -157,9 +157,8 @@ func (r *run) notAppliedReason(i int) string {
 	return "its PATCH was sent, and the API server has not answered it"
 }
 
-// skipDependents skips the dependents of step i, which failed, directly and
-// indirectly. Those that waited only for it to be applied are started if it
-// was.
+// skipDependents skips the direct and indirect dependents of step i, which
+// failed. Dependents that waited only for it to be applied are started if it was.
 func (r *run) skipDependents(i int, passed func(ordering.Gate) bool) {
 	why := "it needs " + r.steps[i].ID.String() + ", which " + r.steps[i].outcomeInWords()
 	r.order.EachBlocked(i, passed, func(node int) bool {

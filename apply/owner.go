@@ -9,7 +9,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// owner returns the field manager and the set as which a run writes.
+// owner returns the field manager and the set of a run.
 func (a Applier) owner() write.Owner {
 	return write.Owner{Membership: a.Membership, Manager: a.Manager, Force: a.ForceConflicts}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// isNotCreated handles a step whose object does not exist, and which a policy forbids to
-// create; false when it may be created.
+// isNotCreated handles a step whose object does not exist, and that a policy forbids to create;
+// false when it may be created.
 func (r *run) isNotCreated(i int) bool {
 	switch policy, why := r.snapshot.Policy(i, nil); policy {
 	case applyset.LeaveAlone:

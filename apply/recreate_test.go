@@ -38,7 +38,7 @@ type recreation struct {
 }
 
 // startRecreation applies Pod b, and then begins a run that changes it. refuse answers its
-// PATCHes: n is the number of those before.
+// PATCHes: n is the number of earlier ones.
 func startRecreation(t *testing.T, ctx context.Context, a apply.Applier, prepare func(*controlled), refuse func(n int, deleted bool) error) *recreation {
 	t.Helper()
 	r := &recreation{cluster: newControlled(), applier: a, ended: make(chan error, 1)}
@@ -222,8 +222,8 @@ func TestADryRunSaysThatAnObjectWouldBeRecreated(t *testing.T) {
 	})
 }
 
-// What a run goes back over may have recreated an object: going back may recreate it too,
-// although the earlier manifest does not say so.
+// The run that is undone may have recreated an object: going back may recreate it too, although
+// the earlier manifest does not say so.
 func TestMayRecreateWithoutTheAnnotation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newControlled()

@@ -28,8 +28,8 @@ func (c *controlled) slowly(meanwhile func()) {
 	}
 }
 
-// Once a run has sent something, a wave that opens later does not use what
-// was read before the run.
+// Once a run has sent something, a wave that opens later does not use reads from
+// before the run.
 func TestLaterWavesAreJudgedByWhatIsTrueWhenTheyOpen(t *testing.T) {
 	other := applyset.Parent{ID: object.ID{Kind: "Secret", Namespace: "shop", Name: "other"}}
 	strip := func(live *unstructured.Unstructured) {
@@ -112,8 +112,7 @@ func TestLaterObjectsThatAreBeingDeleted(t *testing.T) {
 	})
 }
 
-// A run that sends nothing reads everything once, whatever the number of
-// waves.
+// A run that sends nothing reads everything once, with any number of waves.
 func TestRunThatSendsNothingReadsOnce(t *testing.T) {
 	for _, schedule := range []apply.Schedule{apply.Waves, apply.Graph} {
 		synctest.Test(t, func(t *testing.T) {
@@ -136,8 +135,8 @@ func TestFirstApplyReadsOnce(t *testing.T) {
 	})
 }
 
-// A run that sends nothing but has to wait does not use later what it read
-// before the wait.
+// A run that sends nothing but has to wait does not use reads from before the
+// wait.
 func TestWhatWasReadBeforeAWaitIsReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newControlled()

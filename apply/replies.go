@@ -36,8 +36,8 @@ func (r *run) handleReply(answer request.Reply) {
 	}
 }
 
-// handleTakeover sends the PATCH that removes fields which the manifest does not have. A
-// takeover after the PATCH that failed is tried again by the next run.
+// handleTakeover sends the PATCH that removes fields that the manifest does not have. A failed
+// takeover after the PATCH is tried again by the next run.
 func (r *run) handleTakeover(answer request.Reply) {
 	i := answer.Step
 	if answer.Err != nil && answer.BeforePatch {
@@ -71,7 +71,7 @@ func (r *run) recordStarted(op request.Op, i int) {
 	}
 	s.patch.Start()
 	if s.Cause == nil {
-		s.reason, s.detail = event.WaitNone, "" // what it waited for is there
+		s.reason, s.detail = event.WaitNone, "" // the wait is over
 	}
 }
 

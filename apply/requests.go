@@ -50,8 +50,8 @@ func (r *run) requestOf(op request.Op, i int) request.Request {
 	}
 }
 
-// takeOver takes over fields that other managers own on a live object. The PATCH follows,
-// which removes those that the manifest does not have.
+// takeOver takes over fields that other managers own on a live object. The next PATCH removes
+// the fields that the manifest does not have.
 func (r *run) takeOver(i int, live *unstructured.Unstructured, beforePatch bool) {
 	r.move(i, event.Applying, "taking over fields of another manager")
 	q := r.requestOf(request.Migrate, i)

@@ -35,7 +35,7 @@ type run struct {
 	secretive mutation.Secretive // the resources that take values of Secrets
 }
 
-// counts are what decides whether a run has ended.
+// counts decide whether a run has ended.
 type counts struct {
 	startedAt       time.Time
 	failures        int // steps that failed or timed out
@@ -53,10 +53,10 @@ type waveState struct {
 	toStart  loop.Queue  // steps that wait for nothing any more
 
 	still       *wait.Clock // of everything that is waited for
-	eventsKnown bool        // the events of before are known, see checkStillness
+	eventsKnown bool        // earlier events are known, see checkStillness
 }
 
-// freshness is how old the reads of the steps' objects may be, see relist.go.
+// freshness is how old the reads of the steps' objects may be, see freshness.go.
 type freshness struct {
 	snapshot request.Reader // reads the steps' objects
 	epoch    int
@@ -64,7 +64,7 @@ type freshness struct {
 	toRelist []int // steps whose objects must be read again
 }
 
-// waiters are the requests of the steps, and what these wait for.
+// waiters are the requests and the waits of the steps.
 type waiters struct {
 	requests     *request.Queue
 	watches      *loop.Watches
@@ -107,7 +107,7 @@ func newRun(a Applier, plan *ordering.Plan, objects map[object.ID]*unstructured.
 	return r
 }
 
-// wire connects the run to what it waits for.
+// wire connects the run to its requests and waits.
 func (r *run) wire() {
 	a := r.applier
 	r.requests = &request.Queue{Loop: &r.Loop, Sender: a.sender(r.snapshot.Manifests...), OnStart: r.recordStarted, OnReply: r.handleReply}

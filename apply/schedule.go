@@ -142,7 +142,8 @@ func (r *run) closeWave() {
 	r.openWave(r.wave + 1)
 }
 
-// exceptions names the resources of the open wave for which the next wave, or the hooks, do not wait.
+// exceptions names the resources of the open wave that the next wave, or hooks, do not wait
+// for.
 func (r *run) exceptions() string {
 	var unready []int
 	next := "the next wave does not wait"

@@ -81,8 +81,8 @@ func (r *run) replaceManifest(i int, manifest *unstructured.Unstructured) {
 	r.snapshot.Manifests[i] = manifest
 }
 
-// target returns the ID of a step's object in the cluster. It differs from that of the plan
-// where place decided its namespace.
+// target returns the ID of a step's object in the cluster. It differs from the plan's where
+// place decided its namespace.
 func (s *step) target() object.ID {
 	id := s.ID
 	id.Namespace = s.manifest.GetNamespace()

@@ -31,7 +31,7 @@ type step struct {
 // outcome is the state of a step as it is reported.
 type outcome struct {
 	state       event.State
-	reason      event.WaitReason // what it waits for, or waited for at the end
+	reason      event.WaitReason // why it waits, or waited at the end
 	detail      string           // the same for people
 	err         error
 	gatePassed  bool         // no wave waits for it any longer
@@ -39,10 +39,10 @@ type outcome struct {
 	unchanged   bool         // nothing had to be sent
 	grade       health.Grade // of the live object as last judged
 	assumed     bool         // ready, though nothing in its status says so
-	leftUnready bool         // not ready when what follows the run was due
+	leftUnready bool         // not ready when the next hooks were due
 }
 
-// times are when a step reached what. They are zero before that.
+// times are when a step reached its stages, zero before that.
 type times struct {
 	startedAt  time.Time // when its dependencies in the stream were met
 	sentAt     time.Time // when its PATCH was first handed to a worker; zero when it got no connection
@@ -52,7 +52,7 @@ type times struct {
 	overdue    *event.TimeoutError // a timeout that expired while its object was being recreated
 }
 
-// existing is what is known of the live object before the PATCH.
+// existing is the known state of the live object before the PATCH.
 type existing struct {
 	read            request.LiveObject
 	membershipError error                      // why the object that was read may not be written
@@ -61,11 +61,11 @@ type existing struct {
 	live            *unstructured.Unstructured // that whole object, if the PATCH depends on it
 	formerManagers  []string                   // field managers of sets that it was a member of
 	owners          event.FieldOwners
-	ownFields       []metav1.ManagedFieldsEntry // what this run's manager applied before
+	ownFields       []metav1.ManagedFieldsEntry // the fields that this manager applied before
 	takesOver       bool                        // fields of others are taken over before the PATCH
 	takenOver       *unstructured.Unstructured  // the object that they are on, if all of it was read
 	listedBefore    bool                        // a list before the run showed whether it existed
-	origin          event.Origin                // what is proven by that list, and by the answer to the PATCH
+	origin          event.Origin                // proven by that list, and by the answer to the PATCH
 }
 
 // attempts is how far the PATCH of a step is.
@@ -82,7 +82,7 @@ type attempts struct {
 	recreated      bool   // the old object's deletion was accepted: that happens once
 }
 
-// phase is what is done about the object of a step that is being applied.
+// phase is the current action on the object of a step that is being applied.
 type phase int
 
 const (
@@ -96,14 +96,14 @@ const (
 // isTerminating reports whether the old object is being deleted.
 func (p phase) isTerminating() bool { return p == readingOld || p == awaitingGone }
 
-// awaited is the object of a step that waits to be ready, and what it waits for.
+// awaited is the object of a step that waits to be ready, and the reasons.
 type awaited struct {
 	applied      request.Identity           // the object that the PATCH returned
-	judged       request.Applied            // what its readiness is judged by
+	judged       request.Applied            // the facts for judging readiness
 	fromRead     bool                       // it is judged by a read, not by the answer to a PATCH
 	lastSeen     *unstructured.Unstructured // the live object as last seen
 	buffered     loop.Buffer                // a change reported while the PATCH was in flight
-	unready      string                     // what its status says it waits for
+	unready      string                     // why it waits, by its status
 	graceTimerAt time.Time                  // when it will be judged again because its status grace ends
 	backends     []object.ID                // Services that must have ready endpoints before it is ready
 	awaitsSchema bool                       // it is a definition whose new schema is waited for

@@ -70,8 +70,7 @@ type Stream struct {
 	Hooks []ordering.Resource
 	// BeforeHooks are the resources of charts' crds folders.
 	BeforeHooks map[object.ID]bool
-	// Defaulted are the resources whose namespace is that of the Scope: their manifests
-	// have none.
+	// Defaulted are the resources whose namespace is the Scope's: their manifests have none.
 	Defaulted map[object.ID]bool
 
 	kind             func(schema.GroupVersionKind) (kube.Kind, bool) // of the Scope
@@ -81,7 +80,7 @@ type Stream struct {
 
 // Plan plans the stream; it sets Excluded and, with a cluster, Serves of the
 // options. Dependencies that are excluded from the stream are waited for in the
-// cluster. The error is that of planner.Build.
+// cluster. The error is planner.Build's.
 func (s *Stream) Plan(options ordering.Options) (*ordering.Plan, error) {
 	within := s.Within(options.OrderSource)
 	plan, err := planner.Build(slices.Concat(s.Resources, within), s.PlanOptions(options))

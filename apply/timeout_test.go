@@ -282,13 +282,13 @@ func TestTimeoutsThatAreNone(t *testing.T) {
 	require.EqualError(t, err, `a.yaml: Pod a: annotation ordapply.dev/timeout: "soon" is not a duration such as 90s`)
 }
 
-// A layer's timeout is none for a resource of no layer in the same wave, and what the next wave
-// does not wait for has the time of its own wave.
+// A layer's timeout does not bound a resource of no layer in the same wave; one that the next
+// wave does not wait for has its own wave's time.
 func TestAResourceOfNoLayerHasTheTimeoutOfWaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		layered := annotated(testPod("layered", 0, ""), "ordapply.dev/layer-timeout", "5s")
 		last := annotated(testPod("last", 1, ""), "ordapply.dev/layer-timeout", "10m")
-		needed := plainPod("bystander") // nothing places it, and it goes before what names it
+		needed := plainPod("bystander") // nothing places it, and it goes before its dependent
 		annotated(layered, "ordapply.dev/depends-on", "/namespaces/shop/Pod/bystander?gate=applied")
 		plan, stream := planOf(t, layered, last, needed)
 		require.Equal(t, 1, stepOf(plan, pod("bystander")).ReadyBy)
@@ -303,8 +303,8 @@ func TestAResourceOfNoLayerHasTheTimeoutOfWaves(t *testing.T) {
 }
 
 // All five levels of timeouts in one table: each row drops the most specific
-// one, and the most specific of the rest applies although those below it are
-// shorter. The run's own timeout bounds them all.
+// one, and the most specific of the rest applies although lower ones are shorter.
+// The run's own timeout bounds them all.
 func TestTheMostSpecificTimeoutHolds(t *testing.T) {
 	for _, c := range []struct {
 		levels int // number of timeouts, from the least specific

@@ -11,7 +11,7 @@ import (
 )
 
 // onWaveTimeout times out the steps that are due in a wave, however many waves have opened
-// since. Steps with a timeout of their own keep it, and the wave's timeout starts again; those
+// since. Steps with a timeout of their own keep it, and the wave's timeout starts again; steps
 // of a layer with a timeout have its clock.
 func (r *run) onWaveTimeout(wave int) {
 	if r.Stopping {
@@ -49,8 +49,8 @@ func (r *run) isDue(i, wave int) bool {
 	})
 }
 
-// onLayerTimeout times out the resources of a layer, except those with a
-// timeout of their own.
+// onLayerTimeout times out the resources of a layer that have no timeout of their
+// own.
 func (r *run) onLayerTimeout(layer int) {
 	for i := range r.steps {
 		if s := &r.steps[i]; isActive(s.state) && !s.gatePassed && s.ownTimeout == 0 && slices.Contains(r.clocks.Of(i), layer) {

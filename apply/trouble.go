@@ -133,7 +133,7 @@ func (r *run) changedDefinition(i int) (crd object.ID, changes bool) {
 	return object.ID{}, false
 }
 
-// repair looks for what blocks a PATCH that the server rejected. It reports
+// repair looks for fields that block a PATCH that the server rejected. It reports
 // whether it handled the error.
 func (r *run) repair(i int, refusal error) bool {
 	s := &r.steps[i]
@@ -169,8 +169,8 @@ func (r *run) recreate(i int, refusal error) bool {
 	return len(fields) > 0
 }
 
-// keepNewer keeps a CustomResourceDefinition as it is that cannot go back to an earlier revision.
-// It reports whether it handled the error.
+// keepNewer keeps a CustomResourceDefinition that cannot go back to an earlier revision. It
+// reports whether it handled the error.
 func (r *run) keepNewer(i int, refusal error) bool {
 	s := &r.steps[i]
 	if !r.applier.GoingBack || !s.ID.IsCRD() {
@@ -238,7 +238,7 @@ func (r *run) awaitRecreation(i int, old *unstructured.Unstructured) {
 	r.watches.Follow(i)
 }
 
-// recreationError adds to the error of a step whose object was deleted that it was.
+// recreationError adds the deletion of a step's object to its error.
 func (s *step) recreationError(cause error) error {
 	if !s.isHalfRecreated() {
 		return cause

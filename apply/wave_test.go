@@ -76,8 +76,8 @@ func TestAPassedGateThatADependentStillNeeds(t *testing.T) {
 	})
 }
 
-// A Pod of no layer that nothing needs ready does not hold back what waits for something
-// else in its wave, and must still become ready in the end.
+// A Pod of no layer that nothing needs ready does not hold back resources that wait for another
+// in its wave, and must still become ready in the end.
 func TestNothingWaitsForWhatNothingNeeds(t *testing.T) {
 	for never, code := range map[bool]event.State{false: event.Ready, true: event.TimedOut} {
 		synctest.Test(t, func(t *testing.T) {

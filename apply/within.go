@@ -34,7 +34,7 @@ func (r *run) within(wave int) []ordering.PlannedHook {
 	return out
 }
 
-// addHooks makes waves wait for the hooks before them. With those, the run goes wave by wave.
+// addHooks makes waves wait for the hooks before them. With hooks, the run goes wave by wave.
 func (r *run) addHooks() {
 	if r.applier.Within == nil || r.applier.DryRun || r.OnePass {
 		r.applier.Within = nil
@@ -49,7 +49,7 @@ func (r *run) addHooks() {
 	}
 }
 
-// boundBy makes hooks end with a context, which that of the run's requests outlives.
+// boundBy makes hooks end with a context; the run's requests may outlive it.
 func (r *run) boundBy(ctx context.Context) {
 	if do := r.applier.Within; do != nil {
 		r.applier.Within = func(_ context.Context, hooks []ordering.PlannedHook, emit func(event.Event)) ([]event.Result, error) {
@@ -90,8 +90,8 @@ func (r *run) runHooks(wave int) {
 	})
 }
 
-// collectHooks lets the waves open that waited for hooks which have ended, or fails the run.
-// An interrupt is the run's own error.
+// collectHooks opens the waves that waited for ended hooks, or fails the run. An interrupt is
+// the run's own error.
 func (r *run) collectHooks() {
 	for {
 		select {

@@ -18,11 +18,11 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// An inferred gate may hold back just what would open it: programs start in ways that no
-// manifest shows. So when nothing that is waited for has moved for a while, the gates yield
-// whose dependents the cluster itself would retry. Declared gates never do, nor those whose
-// dependents the API server would reject. The gate before what follows the run, such as hooks,
-// is an inferred one, too.
+// An inferred gate may hold back the resource that would open it: programs start in ways that
+// no manifest shows. So when no awaited resource has moved for a while, gates yield if the
+// cluster itself would retry their dependents. Declared gates never do, nor gates whose
+// dependents the API server would reject. The gate before the hooks that follow the run is
+// inferred, too.
 
 // yieldAfter is how long nothing moves before gates yield.
 const yieldAfter = 30 * time.Second
@@ -46,12 +46,12 @@ func mayYield(s ordering.Step) bool {
 }
 
 // checkStillness lets gates yield when nothing has moved. Events are read only then: once
-// when half of the time has passed, to know those that are there already, and at its end.
+// when half of the time has passed, to know the earlier ones, and at its end.
 func (r *run) checkStillness() {
 	if r.Stopping || r.Finished {
 		return
 	}
-	if r.hooksOpen > 0 { // what they do may be what is waited for
+	if r.hooksOpen > 0 { // the steps may wait for them
 		r.moved()
 	}
 	still := r.still.For(time.Now())
@@ -91,8 +91,7 @@ func (r *run) sawEvents(i int, events []wait.SeenEvent) {
 	}
 }
 
-// readEvents reads the events about what steps wait for, and calls each with those of a step,
-// then done.
+// readEvents reads the events about objects of steps, and calls each for every step, then done.
 func (r *run) readEvents(steps []int, each func(i int, events []wait.SeenEvent), done func()) {
 	cluster, namespaces := r.applier.Cluster, map[string]bool{}
 	for _, i := range steps {
@@ -136,8 +135,8 @@ func (r *run) stuck() []int {
 	return out
 }
 
-// holdsNext reports whether what follows the run waits only for the readiness of steps, none of
-// which declares that it is waited for.
+// holdsNext reports whether the next hooks wait only for the readiness of steps, none of which
+// declares that it is waited for.
 func (r *run) holdsNext() bool {
 	return r.applier.Then() != "" && !slices.ContainsFunc(r.steps, func(s step) bool {
 		return !s.state.Succeeded() && (s.state != event.Waiting || s.declaresReady())
@@ -150,8 +149,8 @@ func (s *step) declaresReady() bool {
 	return s.manifest.GetAnnotations()[ordering.WaitAnnotation] == "ready"
 }
 
-// yielding returns the edges of a step that may be let go of and hold a step back now, which
-// no other edge from the same step does.
+// yielding returns the edges of a step that may be let go of and that alone hold another step
+// back now.
 func (r *run) yielding(i int) []loop.Edge {
 	firm, passed := r.order.Firm(i), r.passedBy(i)
 	return slices.DeleteFunc(slices.Clone(r.order.From(i)), func(e loop.Edge) bool {
@@ -159,8 +158,7 @@ func (r *run) yielding(i int) []loop.Edge {
 	})
 }
 
-// passedBy reports the gates that a step has passed which is applied and not ready, or is not
-// applied yet.
+// passedBy returns a function that reports whether a step that is not ready has passed a gate.
 func (r *run) passedBy(i int) func(ordering.Gate) bool {
 	applied, started := r.steps[i].state == event.Waiting, r.steps[i].podsExist
 	return func(g ordering.Gate) bool {
@@ -184,7 +182,7 @@ func (r *run) holdsWave(i int) bool {
 	return false
 }
 
-// yield lets go of what the steps that do not move hold back, and says which edges that are.
+// yield lets go of the dependents of steps that do not move, and names the edges.
 func (r *run) yield() {
 	stuck, last := r.stuck(), r.holdsNext()
 	freed := map[int][]loop.Edge{}
@@ -217,7 +215,7 @@ func (r *run) noteYield(i int, what string) {
 	r.wait(i, event.Waiting, event.WaitReadiness, fmt.Sprintf("%s; nothing has moved for %s, so %s", r.steps[i].detail, yieldAfter, what))
 }
 
-// letGo frees what waits for a step only by edges that yield, or because of its wave.
+// letGo frees dependents that wait for a step only by yielding edges, or because of its wave.
 func (r *run) letGo(i int) {
 	s := &r.steps[i]
 	for _, e := range r.order.Yield(i, r.passedBy(i)) {

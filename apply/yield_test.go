@@ -74,8 +74,8 @@ func TestInferredGatesYield(t *testing.T) {
 	}
 }
 
-// What moves now and then keeps every gate: here a status that changes each 20 seconds for
-// two minutes. One that only repeats itself does not.
+// Movement now and then keeps every gate: here a status that changes each 20 seconds for two
+// minutes. A status that only repeats itself does not.
 func TestNoGateYieldsWhileSomethingMoves(t *testing.T) {
 	for name, c := range map[string]struct {
 		step func(n int) int
@@ -102,7 +102,7 @@ func TestNoGateYieldsWhileSomethingMoves(t *testing.T) {
 }
 
 // A webhook configuration that fails open holds up no run, and fails none whose timeout is
-// shorter than that of gates which yield.
+// shorter than the delay of yielding gates.
 func TestAWebhookThatFailsOpenHoldsUpNoRun(t *testing.T) {
 	for _, schedule := range []apply.Schedule{apply.Waves, apply.Graph} {
 		for limit, ends := range map[time.Duration]time.Duration{time.Minute: 30 * time.Second, 10 * time.Second: 10 * time.Second} {
@@ -122,8 +122,8 @@ func TestAWebhookThatFailsOpenHoldsUpNoRun(t *testing.T) {
 	}
 }
 
-// What a resource declares that it waits for holds it back, whatever yields: also where the
-// gate of a yielding edge was passed before, and behind a webhook that fails open.
+// A declared dependency holds a resource back, whatever yields: also where the gate of a
+// yielding edge was passed before, and behind a webhook that fails open.
 func TestADeclaredGateHoldsWhateverYields(t *testing.T) {
 	for _, schedule := range []apply.Schedule{apply.Waves, apply.Graph} {
 		synctest.Test(t, func(t *testing.T) {
@@ -161,8 +161,8 @@ func TestADeclaredGateHoldsWhateverYields(t *testing.T) {
 	}
 }
 
-// The gate before what follows the run yields once everything is applied and nothing moves, but
-// not for a resource whose author waits for it.
+// The gate before the next hooks yields once everything is applied and nothing moves, but not
+// for a resource whose author waits for it.
 func TestTheGateBeforeHooksYields(t *testing.T) {
 	web := func(annotations map[string]any) map[string]any {
 		return map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "web", "annotations": annotations}, "spec": map[string]any{}}

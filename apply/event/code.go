@@ -13,7 +13,7 @@ import (
 // values do not change; later versions may add some.
 type Code string
 
-// The codes. CodeUnknown is that of an error that none of the others describes.
+// The codes. CodeUnknown is for an error that none of the others describes.
 const (
 	CodeUnknown Code = ""
 	// The API server refused the request.
@@ -39,7 +39,7 @@ const (
 func (e *Error) Code() Code { return CodeOf(e.Err) }
 
 // CodeOf returns the kind of an error of a run, a deletion or a preview, or of the API
-// server; CodeUnknown for nil. Of joined errors it is that of the first that has one.
+// server; CodeUnknown for nil. Of joined errors it is the first one's that has a code.
 func CodeOf(err error) Code {
 	var coded *codedError
 	var timeout *TimeoutError

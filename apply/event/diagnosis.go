@@ -1,6 +1,5 @@
-// Package event holds what a run reports: the states of its resources, their events, the
-// results, the errors with their diagnosis. Package apply gives the same types under its own
-// name.
+// Package event holds the reports of a run: the states of its resources, their events, the
+// results, the errors with their diagnosis.
 //
 //	for _, r := range summary.Results {
 //		fmt.Println(r.ID, r.State, r.Took()) // Deployment shop/web ready 2.1s
@@ -14,13 +13,12 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Diagnosis is what the cluster reports about a resource that did not become
-// ready.
+// Diagnosis is the cluster's report about a resource that did not become ready.
 type Diagnosis struct {
 	Of object.ID // the resource
 	// Findings are the causes: the resource's own conditions first, then its
-	// Pods and volumes, their events, and what could not be read. They never
-	// contain values of environment variables or of the stream's Secrets.
+	// Pods and volumes, their events, and failed reads. They never contain values
+	// of environment variables or of the stream's Secrets.
 	Findings []Finding
 	// Blocks are the resources that were not applied because of this one, its
 	// dependents first.
@@ -32,7 +30,7 @@ type Diagnosis struct {
 
 // Finding is one piece of evidence from the cluster.
 type Finding struct {
-	About object.ID // the resource, or one of its Pods, volumes or owners; empty for what could not be read
+	About object.ID // the resource, or one of its Pods, volumes or owners; empty for a failed read
 	Text  string
 	Log   []string // the last lines that the container wrote; none if it is not about a container
 }
@@ -77,7 +75,7 @@ func JoinNames(ids []object.ID) string {
 	return strings.Join(plain.Sample(ids, MaxNames, "and %d more", object.ID.String), ", ")
 }
 
-// ContainerLog is what a container wrote.
+// ContainerLog is the log of a container.
 type ContainerLog struct {
 	Pod       object.ID
 	Container string   // its name; "" with an error about the whole Pod

@@ -17,8 +17,8 @@ type Error struct {
 	Op   Op        // the operation that failed
 	ID   object.ID // the resource
 	Err  error     // the cause, such as an *errors.StatusError or a *TimeoutError
-	// Diagnosis is what the cluster reports about why the resource did not
-	// become ready; nil when that was not asked.
+	// Diagnosis is the cluster's report why the resource did not become ready;
+	// nil when it was not asked.
 	Diagnosis *Diagnosis
 }
 
@@ -39,7 +39,7 @@ type TimeoutError struct {
 	Deletion bool
 }
 
-// Error names the limit, what sets it and the last state: "not ready after 5m0s (--wave-timeout): …".
+// Error names the limit, its setting and last state: "not ready after 5m0s (--wave-timeout): …".
 func (e *TimeoutError) Error() string {
 	missed := "not ready"
 	switch {
@@ -57,7 +57,7 @@ func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("%s after %s (%s): %s", missed, after, settingOf(e.Scope), e.Last)
 }
 
-// settingOf names what sets the timeout of a scope.
+// settingOf names the setting of a scope's timeout.
 func settingOf(scope string) string {
 	switch scope {
 	case "resource":

@@ -9,7 +9,7 @@ import (
 	"github.com/ordapply/ordapply/apply/event"
 )
 
-// The message of a timeout names what sets it.
+// The message of a timeout names its setting.
 func TestTimeoutsNameTheirSetting(t *testing.T) {
 	for scope, text := range map[string]string{
 		"resource":       "not ready after 30s (its timeout annotation): pending",

@@ -18,7 +18,7 @@ const (
 	Waiting  State = "waiting"  // applied, not ready yet
 
 	Applied    State = "applied"     // final: applied, and nothing waits for its readiness
-	Ready      State = "ready"       // final: applied, and its health is what the gate asks for
+	Ready      State = "ready"       // final: applied, and its health meets the gate
 	Deferred   State = "deferred"    // final, dry run only: its dependencies would be applied earlier in this run
 	Failed     State = "failed"      // final: refused by the API server, or will not become ready
 	TimedOut   State = "timed out"   // final: not ready in time
@@ -71,7 +71,7 @@ type Event struct {
 	Hook *Hook
 }
 
-// Change is what is known so far of how the run changes an object.
+// Change is the effect of the run on an object, as known so far.
 type Change struct {
 	// Unchanged is set when nothing was sent: the object is as it was applied
 	// last, or did not exist when it was to be deleted.
@@ -85,8 +85,8 @@ type Hook struct {
 	Event string // at which it runs, "pre-install"
 	// Count is the number of hooks that are about to run. Such an event has no ID.
 	Count int
-	// Log is what a container of the hook wrote. Such an event is no transition: nothing
-	// else but Time and ID is set.
+	// Log is the log of a container of the hook. Such an event is no transition: nothing else
+	// but Time and ID is set.
 	Log *ContainerLog
 }
 

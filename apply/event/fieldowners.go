@@ -9,13 +9,13 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// FieldOwners is what a run finds out about the other field managers of an object.
+// FieldOwners are the findings of a run about other field managers of an object.
 type FieldOwners struct {
-	// TakenFrom are the managers whose fields the run takes over: what they wrote and the
-	// manifest does not contain is removed.
+	// TakenFrom are the managers whose fields the run takes over: fields that are not in the
+	// manifest are removed.
 	TakenFrom []string
-	// Agreeing are the managers that conflict about fields which keep their value: the run
-	// takes these fields.
+	// Agreeing are the managers that conflict about fields that keep their value: the run takes
+	// these fields.
 	Agreeing []string
 	// SharedWith are the managers that apply the object too, and hold fields that the
 	// manifest contains.
@@ -31,14 +31,14 @@ type LeftFields struct {
 	Fields  []string // as in a conflict: .spec.replicas
 }
 
-// Limits of what a note lists.
+// Limits of a note's lists.
 const (
 	shownObjects = 3
 	shownFields  = 5
 )
 
-// OwnerNotes describes what a run found out about other field managers, one note for each
-// manager and finding. would is set before a run, for what it would do.
+// OwnerNotes describes the findings of a run about other field managers, one note for each
+// manager and finding. would is set for notes before a run.
 func OwnerNotes(results []OwnedFields, would bool) []string {
 	var notes []string
 	took, are := "took over the fields of", "took fields of"
@@ -67,7 +67,7 @@ func OwnerNotes(results []OwnedFields, would bool) []string {
 	return append(notes, leftNotes(results)...)
 }
 
-// OwnedFields is what was found out about one object.
+// OwnedFields are the findings about one object.
 type OwnedFields struct {
 	ID object.ID
 	FieldOwners

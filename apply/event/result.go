@@ -18,16 +18,15 @@ type Result struct {
 	Layer   string     // the layer that the resource is in; "" for none
 	Wave    int        // index into the plan's waves
 	State   State      // a final one
-	Waiting WaitReason // what kept it from its next state when the run ended; none for most
-	// Detail is the reason for the outcome, or what the resource waited for
-	// last.
+	Waiting WaitReason // why it waited when the run ended; none for most
+	// Detail is the reason for the outcome, or for the last wait.
 	Detail string
 	Err    error // an *Error with state Failed or TimedOut, else nil
 	// Unchanged is set when nothing was sent: the object was as it had been
 	// applied before, or did not exist when it was to be deleted.
 	Unchanged      bool
 	Assumed        bool // ready, though its status does not say so
-	Unready        bool // Applied, not ready when what follows the run was due
+	Unready        bool // Applied, not ready when the next hooks were due
 	FailedAttempts int  // failed attempts to apply it
 	// Recreated is set once the deletion of the existing object, to create it again, was
 	// accepted. Its State says whether it was created again.
@@ -38,7 +37,7 @@ type Result struct {
 	Times
 }
 
-// Origin is what is proven about an object before the run.
+// Origin is the proven state of an object before the run.
 type Origin struct {
 	Absent  bool // it did not exist when the run began
 	Member  bool // it existed, as a member of the set
@@ -50,7 +49,7 @@ type Origin struct {
 	Former  Former // of an object that existed
 }
 
-// Former is what an object was before the run: from whom a run adopts it.
+// Former is the owner of an object before the run that adopts it.
 type Former struct {
 	UID types.UID // of the object
 	Set string    // the id of another set that it was a member of; "" for none
@@ -59,7 +58,7 @@ type Former struct {
 	Managers []string
 }
 
-// Existing is what is proven about an object before the run.
+// Existing is the proven state of an object before the run.
 type Existing struct {
 	ID object.ID
 	Origin
@@ -162,7 +161,7 @@ func (s Summary) count(is func(Result) bool) int {
 	return n
 }
 
-// OwnerNotes describes what the run found out about other field managers.
+// OwnerNotes describes the run's findings about other field managers.
 func (s Summary) OwnerNotes() []string {
 	var found []OwnedFields
 	for _, r := range s.Results {
@@ -171,8 +170,8 @@ func (s Summary) OwnerNotes() []string {
 	return OwnerNotes(found, false)
 }
 
-// Append joins the summary with that of a run that followed. It is out of time if
-// either is.
+// Append joins the summary with that of the next run. It is out of time if either
+// is.
 func (s Summary) Append(next Summary) Summary {
 	return Summary{
 		Results: append(slices.Clone(s.Results), next.Results...), Took: s.Took + next.Took,

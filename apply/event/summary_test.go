@@ -18,7 +18,7 @@ func TestSummaryOfRunAndPruneStaysOutOfTime(t *testing.T) {
 	require.False(t, applied.Append(applied).TimedOutOnly())
 }
 
-// What did not exist when it was to be deleted is counted apart.
+// Resources that did not exist at their deletion are counted apart.
 func TestSummaryCountsWhatDidNotExist(t *testing.T) {
 	s := event.Summary{Results: []event.Result{{State: event.Deleted}, {State: event.Deleted, Unchanged: true}, {State: event.Ready, Unchanged: true}}}
 	require.Equal(t, 1, s.Absent())

@@ -1,7 +1,7 @@
 package event
 
-// WaitReason is what keeps a resource from its next state, for programs that branch on it; text
-// for people is the Detail next to it. Values do not change; later versions may add some.
+// WaitReason is the reason why a resource waits, for programs that branch on it; text for
+// people is the Detail next to it. Values do not change; later versions may add some.
 type WaitReason string
 
 // The reasons.

@@ -20,13 +20,13 @@ type Around struct {
 	Hooks  hook.Hooks
 	Stream *apply.Stream
 	Plan   *ordering.Plan // of the apply
-	// Operation returns which operation the apply is. It is called once,
-	// before the first write to the cluster.
+	// Operation returns the operation of the apply. It is called once, before the
+	// first write to the cluster.
 	Operation func(context.Context) (hook.Operation, error)
 
 	operation     hook.Operation
 	before        []event.Result // of the hooks before the apply
-	results       []event.Result // of those after it
+	results       []event.Result // of hooks after it
 	prerequisites []event.Result // of resources of the stream that were applied before the hooks
 	confirmed     []event.Result // of resources that the hooks after the apply made ready
 }
@@ -55,8 +55,8 @@ func (a *Around) Pre(ctx context.Context) (changed bool, err error) {
 	return true, err
 }
 
-// operationNow returns which operation the apply is. For Argo CD each is a sync, so that it does
-// not matter.
+// operationNow returns the operation of the apply. For Argo CD each is a sync, so it does not
+// matter.
 func (a *Around) operationNow(ctx context.Context) (hook.Operation, error) {
 	if a.Hooks.AreArgo() {
 		return hook.Upgrade, nil
@@ -84,8 +84,8 @@ func (a *Around) Next() string {
 	return "the " + string(a.post()) + " hooks"
 }
 
-// Post runs the hooks after the apply, and then waits for what only these can make ready: what
-// the plan says, and what the apply left.
+// Post runs the hooks after the apply, and then waits for resources that only these make ready:
+// the plan's, and the apply's unready ones.
 func (a *Around) Post(ctx context.Context, applied event.Summary) error {
 	if len(a.Hooks) == 0 || a.operation == "" {
 		return nil
@@ -147,8 +147,7 @@ func (a *Around) WithHookResults(s event.Summary) event.Summary {
 	return s
 }
 
-// prepare applies what must be applied before the hooks, and waits until it
-// is ready.
+// prepare applies the prerequisites of the hooks, and waits until they are ready.
 func (a *Around) prepare(ctx context.Context) error {
 	first := hook.Hooks(a.Hooks.Of(a.pre())).Prerequisites(a.Stream.Resources)
 	if a.operation != hook.Rollback {

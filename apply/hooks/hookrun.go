@@ -1,5 +1,5 @@
 // Package hooks runs the hooks of one event on a cluster, one after the other, as
-// Helm does: what a policy deletes goes first, the hook is applied, a Job or a Pod is
+// Helm does: objects that a policy deletes go first, the hook is applied, a Job or a Pod is
 // waited for, and in the end the policies for success or failure are applied.
 //
 //	ran, err := hooks.Runner{Applier: applier, Owner: set}.Run(ctx, hook.PreInstall, all)
@@ -29,8 +29,8 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// OwnerAnnotation marks the object of a hook with whose run made it: the id of an apply
-// set, or NoSet. What does not carry it is not ours to delete.
+// OwnerAnnotation marks the object of a hook with the owner of the run that made it: the id of
+// an apply set, or NoSet. An object without it is not ours to delete.
 const OwnerAnnotation = "ordapply.dev/hook-of"
 
 // NoSet is the owner of hooks of a stream that belongs to no apply set.
@@ -39,9 +39,9 @@ const NoSet = "none"
 // Runner runs hooks.
 type Runner struct {
 	// Applier applies each hook, by itself. Its WaveTimeout bounds the wait for each
-	// hook and for each deletion. Its Membership, Sent, Begin, First and Health are not
-	// used: a hook is not a member, and is done when Helm counts it as done. The Secrets of the
-	// hooks are added to its Secrets.
+	// hook and for each deletion. Its Membership, Schedule, Sent, Begin, First,
+	// Within, Then and Health are not used: a hook is not a member, and is done when Helm
+	// counts it as done. The Secrets of the hooks are added to its Secrets.
 	Applier apply.Applier
 	// Owner is the id of the apply set; default NoSet.
 	Owner string
@@ -49,8 +49,8 @@ type Runner struct {
 	Adopt bool
 	// ReplaceMembers lets members of other sets be deleted and overwritten.
 	ReplaceMembers bool
-	// KeepLeftovers leaves what the hooks of a Helm release left behind to that release, also
-	// if the release moves over.
+	// KeepLeftovers leaves the leftovers of a Helm release's hooks to the release, also if the
+	// release moves over.
 	KeepLeftovers bool
 	// Events takes every transition of every hook, and before the first of them one
 	// without an ID, with the number of hooks; default: discard.
@@ -62,13 +62,13 @@ type hookRun struct {
 	Runner
 	event   authorhook.Event
 	results []applyevent.Result
-	sparing bool // what is protected, or a member of another set, stays
+	sparing bool // protected objects and members of other sets stay
 }
 
-// Run runs the hooks of an event in their order. The results are of those that began.
-// The first failure ends it: the error holds an *event.Error, whose Wave names the
-// event. Without hooks of the event nothing is done. The hooks of a deletion whose Namespace
-// is gone are skipped.
+// Run runs the hooks of an event in their order. The results are of the hooks that began. The
+// first failure ends it: the error holds an *event.Error, whose Wave names the event. Without
+// hooks of the event nothing is done. The hooks of a deletion whose Namespace is gone are
+// skipped.
 func (r Runner) Run(ctx context.Context, event authorhook.Event, all authorhook.Hooks) ([]applyevent.Result, error) {
 	run := &hookRun{Runner: r, event: event}
 	for _, hook := range all {
@@ -167,8 +167,8 @@ func (r *hookRun) checkReplacement(ctx context.Context, hook authorhook.Hook, li
 	return fmt.Errorf("the old object is not deleted, because the API server would reject the new one: %w", fault.Explain(err))
 }
 
-// cleanUp applies the policies after the failure of a hook: its own, and then those
-// of the hooks before it, which succeeded.
+// cleanUp applies the policies after the failure of a hook: its own, and then the policies of
+// earlier hooks, which succeeded.
 func (r *hookRun) cleanUp(ctx context.Context, failed authorhook.Hook, before []authorhook.Hook) error {
 	var errs []error
 	if failed.HasPolicy(authorhook.OnFailure) {
@@ -246,7 +246,7 @@ func (r *hookRun) fail(hook authorhook.Hook, op applyevent.Op, err error) error 
 
 // setErrorWave writes the event into the errors of a run.
 func (r *hookRun) setErrorWave(err error) error {
-	switch failure := err.(type) { //nolint:errorlint // each of those that are joined is looked at
+	switch failure := err.(type) { //nolint:errorlint // each joined error is looked at
 	case *applyevent.Error:
 		failure.Wave = r.title()
 	case interface{ Unwrap() []error }:
@@ -265,8 +265,8 @@ func withSecret(secrets []*unstructured.Unstructured, r ordering.Resource) []*un
 	return append(slices.Clip(secrets), &unstructured.Unstructured{Object: r.Object})
 }
 
-// hookPlan returns the plan of hooks that run at once: those of a kind are applied together,
-// after those of the kinds before it.
+// hookPlan returns the plan of hooks that run at once: hooks of one kind are applied together,
+// after the kinds before it.
 func hookPlan(batch []authorhook.Hook, owner string) (*ordering.Plan, map[object.ID]*unstructured.Unstructured) {
 	plan, objects := &ordering.Plan{Waves: []ordering.Wave{{}}}, map[object.ID]*unstructured.Unstructured{}
 	var before, alike []ordering.Need // of the kind before, and of this kind

@@ -43,7 +43,7 @@ func (r Runner) Leftovers(ctx context.Context, all hook.Hooks) ([]hook.Hook, err
 	return out, errors.Join(errs...)
 }
 
-// named returns a hook without a name as the runs of this owner had it whose objects exist.
+// named returns a hook without a name once for each object of it that this owner's runs left.
 func (r Runner) named(ctx context.Context, hook hook.Hook) (out []hook.Hook, err error) {
 	wanted := (&unstructured.Unstructured{Object: hook.Object}).GroupVersionKind()
 	err = kube.ReadServed(ctx, r.Applier.Cluster, wanted.GroupKind(), func(gvk schema.GroupVersionKind, kind kube.Kind) error {
@@ -80,10 +80,10 @@ func (r Runner) CheckServed(ctx context.Context, all hook.Hooks) error {
 	return errors.Join(errs...)
 }
 
-// RemoveLeftovers deletes what hooks have left behind, when the owner itself is deleted:
-// Namespaces last, which other hooks' objects may be in. Each object is reported as a
-// hook of its own event. CustomResourceDefinitions stay, and so do objects that their author
-// protects, that are members of another set, or that belong to another owner by their name.
+// RemoveLeftovers deletes the leftovers of hooks when the owner itself is deleted: Namespaces
+// last, as other hooks' objects may be in them. Each object is reported as a hook of its own
+// event. CustomResourceDefinitions stay, and so do objects that their author protects, that are
+// members of another set, or that belong to another owner by their name.
 func (r Runner) RemoveLeftovers(ctx context.Context, all hook.Hooks, others map[object.ID]bool) ([]event.Result, error) {
 	left, err := r.Leftovers(ctx, all)
 	if err != nil {

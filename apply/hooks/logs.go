@@ -51,7 +51,7 @@ func (r *hookRun) reportLog(hook authorhook.Hook, log event.ContainerLog) {
 	r.Events(event.Event{Time: time.Now(), ID: hook.ID, Hook: &event.Hook{Event: string(r.event), Log: &log}})
 }
 
-// pods returns the Pods of a hook, the oldest first: itself, or those of the Job.
+// pods returns the Pods of a hook, the oldest first: itself, or its Job's.
 func (r *hookRun) pods(ctx context.Context, hook authorhook.Hook) ([]*unstructured.Unstructured, error) {
 	if hook.Kind == "Pod" {
 		live, err := find(ctx, r.Applier.Cluster, hook)

@@ -37,8 +37,8 @@ func find(ctx context.Context, cluster kube.Cluster, hook authorhook.Hook) (foun
 }
 
 // mayReplace reports whether a hook may replace a live object. That includes
-// members of the set: an earlier stream had them as resources. It also includes what a hook of
-// Argo CD left behind, which Argo CD replaces in its next sync.
+// members of the set: an earlier stream had them as resources. It also includes leftovers of
+// Argo CD's hooks, which Argo CD replaces in its next sync.
 func (r Runner) mayReplace(hook authorhook.Hook, live *unstructured.Unstructured) bool {
 	if applyset.Record(live) != "" || guard(hook, live) != "" || r.isOfAnotherSet(live) {
 		return false
@@ -50,8 +50,8 @@ func (r Runner) mayReplace(hook authorhook.Hook, live *unstructured.Unstructured
 }
 
 // guard returns the annotation that protects a live object from being replaced by a hook, or
-// "". An annotation that the hook itself has is part of it: Helm replaces its hooks whatever
-// they say of their resources.
+// "". An annotation that the hook itself has protects nothing: Helm replaces its hooks despite
+// it.
 func guard(hook authorhook.Hook, live *unstructured.Unstructured) string {
 	protection := applyset.Protection(live, applyset.Delete)
 	if protection == applyset.Protection(&unstructured.Unstructured{Object: hook.Object}, applyset.Delete) {

@@ -36,8 +36,7 @@ func OperationPermissions(resources []ordering.Resource, kinds kube.Kinds) kube.
 
 // OperationOf decides by the live objects of a stream whether applying it is
 // an install or an upgrade, and returns a resource that made it an upgrade.
-// Namespaces and CustomResourceDefinitions do not count: others create them
-// too.
+// Namespaces and CustomResourceDefinitions do not count: others create them, too.
 func OperationOf(ctx context.Context, cluster kube.Cluster, stream *apply.Stream) (hook.Operation, object.ID, error) {
 	var resources []ordering.Resource
 	for _, r := range Distinguishing(stream.Resources) {

@@ -17,7 +17,7 @@ func Permissions(all authorhook.Hooks, kinds kube.Kinds, diagnosis bool, events 
 	plan := &ordering.Plan{Waves: []ordering.Wave{{}}}
 	objects, removed := map[object.ID]*unstructured.Unstructured{}, map[object.ID]*unstructured.Unstructured{}
 	ungated := map[object.ID]bool{}
-	var logs kube.Permissions // and of what else is only read
+	var logs kube.Permissions // and of other reads
 	for _, event := range events {
 		for _, hook := range all.Of(event) {
 			if objects[hook.ID] != nil {
@@ -27,7 +27,7 @@ func Permissions(all authorhook.Hooks, kinds kube.Kinds, diagnosis bool, events 
 			plan.Steps = append(plan.Steps, one.Steps...)
 			objects[hook.ID], ungated[hook.ID] = live[hook.ID], one.Steps[0].Gate == ordering.Applied
 			logs.Add(logPermissions(hook))
-			if kind, served := kinds(live[hook.ID].GroupVersionKind()); served && hook.IsUnnamed() { // to find what runs left
+			if kind, served := kinds(live[hook.ID].GroupVersionKind()); served && hook.IsUnnamed() { // to find leftovers
 				logs.Optional = append(logs.Optional, kube.Permission{Verb: "list", Resource: kind.Resource, Namespace: hook.Namespace})
 			}
 			if !hook.IsKept() {

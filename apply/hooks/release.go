@@ -19,8 +19,8 @@ import (
 )
 
 // The hooks of a Helm release leave objects behind, and Helm replaces them in its next run. So
-// does the run that moves the release over: what Helm's record names as a hook of the release
-// that the stream's objects belong to becomes the owner's before the first hook runs.
+// does the run that moves the release over: the hooks in Helm's record of the stream's objects
+// become the owner's before the first hook runs.
 
 // takeLeftovers takes over the objects that the hooks of a Helm release left behind.
 func (a *Around) takeLeftovers(ctx context.Context) error {
@@ -58,8 +58,8 @@ func (a *Around) AddTo(ctx context.Context, to *preview.Preview) error {
 	return nil
 }
 
-// foreignObjects returns the live objects of hooks that no run of the owner made: those that a
-// Helm release left behind, and others that the owner may not replace.
+// foreignObjects returns the live objects of hooks that no run of the owner made: leftovers of
+// a Helm release, and others that the owner may not replace.
 func (a *Around) foreignObjects(ctx context.Context) (left, others map[object.ID]*unstructured.Unstructured, err error) {
 	left, others = map[object.ID]*unstructured.Unstructured{}, map[object.ID]*unstructured.Unstructured{}
 	for _, hook := range a.Hooks {
@@ -95,14 +95,14 @@ func (a *Around) foreignObjects(ctx context.Context) (left, others map[object.ID
 	return left, others, nil
 }
 
-// isUnownedHook reports whether a live object is that of a hook, and neither of a run of this
-// program nor of a set.
+// isUnownedHook reports whether a live object is a hook's, and belongs to no run of this
+// program and no set.
 func isUnownedHook(live *unstructured.Unstructured) bool {
 	return hook.IsHook(live.GetAnnotations()) && live.GetAnnotations()[OwnerAnnotation] == "" && applyset.Owner(live) == "" && applyset.Record(live) == ""
 }
 
-// recordedHooks returns the hooks of the Helm releases that live objects of the stream name, and
-// that name one of these. Without the permission to read these, there are none.
+// recordedHooks returns the hooks of the Helm releases that name, and are named by, live
+// objects of the stream. Without the permission to read them, there are none.
 func (a *Around) recordedHooks(ctx context.Context) (map[object.ID]bool, error) {
 	found, err := apply.Find(ctx, a.Runner.Applier.Cluster, a.Stream.Resources)
 	if err != nil {
@@ -121,7 +121,7 @@ func (a *Around) recordedHooks(ctx context.Context) (map[object.ID]bool, error) 
 	return recorded, err
 }
 
-// take marks a live object as that of a hook of the owner.
+// take marks a live object as a hook of the owner.
 func (r Runner) take(ctx context.Context, live *unstructured.Unstructured) error {
 	kind, _ := r.Applier.Cluster.Kind(live.GroupVersionKind())
 	body := write.Identity(live)

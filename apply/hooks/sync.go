@@ -12,8 +12,8 @@ import (
 )
 
 // Argo CD runs hooks also with the resources of a wave, and after a sync that failed. Its
-// policies delete nothing before the sync ends: HookSucceeded applies to all hooks of one that
-// succeeded, HookFailed to all hooks of one that failed, whether they succeeded or not.
+// policies delete nothing before the sync ends: HookSucceeded applies to all hooks of a
+// successful sync, HookFailed to all hooks of a failed one, whether they succeeded or not.
 
 // Within runs the hooks that the plan has in a wave, as apply.Enclosing.Within. Several waves
 // may be open at once.
@@ -40,7 +40,7 @@ func (a *Around) succeeded(ctx context.Context) error {
 	return a.removeWith(ctx, authorhook.OnSuccess)
 }
 
-// Fail runs the hooks of a sync that failed, and deletes those with the policy HookFailed
+// Fail runs the hooks of a sync that failed, and deletes hooks with the policy HookFailed
 // before and after it. An interrupt, and the loss of the lock, fail no sync.
 func (a *Around) Fail(ctx context.Context, cause error) error {
 	if !a.Hooks.AreArgo() || a.operation == "" || cause == nil || ctx.Err() != nil || errors.Is(cause, kube.ErrFenced) {

@@ -23,9 +23,8 @@ func (r Row) Digest() string {
 }
 
 // setDigest records the digest's input before Secrets are masked. Of the live
-// object and the result it takes only the fields of the manifest and those
-// that the row shows as changed, so that an autoscaler may change others in
-// the meantime.
+// object and the result it takes only the fields that the manifest has or the row
+// shows as changed, so that an autoscaler may change others in the meantime.
 func (r *run) setDigest(i int, row *Row) error {
 	sent := r.snapshot.Bodies.WithoutFingerprint(r.snapshot.Manifests[i]).Object
 	what := map[string]any{}
@@ -73,8 +72,8 @@ func withoutIgnored(paths []fields.Path, sent, live, merged map[string]any) (_, 
 	return without(sent), live, merged
 }
 
-// specifiedFields returns of two objects the fields that a third has, and those in
-// which they differ. Lists are not descended into.
+// specifiedFields returns the fields of two objects that a third has, or in which they differ.
+// Lists are not descended into.
 func specifiedFields(live, merged, sent map[string]any) (ofLive, ofMerged map[string]any) {
 	ofLive, ofMerged = map[string]any{}, map[string]any{}
 	for key := range sent {

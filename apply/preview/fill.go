@@ -15,8 +15,8 @@ import (
 )
 
 // A manifest may take values of other objects (config.kubernetes.io/apply-time-mutation). Of
-// an object that the run does not change they are read, so that the row shows what the run
-// would do. Others are shown as known after the apply.
+// an object that the run does not change they are read, so that the row shows the result.
+// Others are shown as known after the apply.
 
 // fillRows makes the rows of the steps that take values of other objects: one after the
 // other, since these may take values of each other.
@@ -67,7 +67,7 @@ func (r *run) versionInStream(id object.ID) string {
 	return ""
 }
 
-// withUnknown adds to a row what is known only after the apply.
+// withUnknown adds to a row the values known only after the apply.
 func (r *resource) withUnknown(row Row) Row {
 	switch {
 	case r.unknown == "" || row.Action == ActionUnchanged || row.Action == ActionError:
@@ -79,8 +79,8 @@ func (r *resource) withUnknown(row Row) Row {
 	return row
 }
 
-// isAboutUnknown reports whether a dry run may have been refused only because of what stands
-// for the values that are not known yet.
+// isAboutUnknown reports whether a dry run may have been refused only because of the
+// placeholders of values that are not known yet.
 func (r *resource) isAboutUnknown(err error) bool {
 	return r.unknown != "" && !fault.IsFieldConflict(err) &&
 		(apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || fault.IsSchemaError(err) || fault.IsDenied(err))
@@ -101,7 +101,7 @@ func maskPlaces(obj *unstructured.Unstructured, places []mutation.Place, mask *r
 	}
 }
 
-// wordsAt returns copies of what is sent, a live object and the result, with words in the
+// wordsAt returns copies of the sent object, the live object and the result, with words in
 // place of values that come from Secrets.
 func wordsAt(places []mutation.Place, sent, live, merged map[string]any) (_, _, _ map[string]any) {
 	said := func(fields map[string]any, word string) map[string]any {

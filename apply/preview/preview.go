@@ -1,6 +1,6 @@
 // Package preview finds out what a run would do, without doing it: it reads the live
-// objects, and sends server-side dry runs of what is not proven unchanged. So it also
-// shows drift: what was changed in the cluster since the last apply.
+// objects, and sends server-side dry runs of objects not proven unchanged. So it also shows
+// drift: changes in the cluster since the last apply.
 //
 //	found, err := preview.Of(ctx, preview.Input{Cluster: kube.NewReadOnly(cluster), Plan: plan, Objects: stream.Objects, Manager: "my-tool"})
 //	for _, row := range found.Rows {
@@ -28,7 +28,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Action is what a run would do with a resource.
+// Action is the action of a run on a resource.
 type Action string
 
 // The actions.
@@ -51,12 +51,12 @@ func Actions() []Action {
 	return []Action{ActionCreate, ActionAdopt, ActionUpdate, ActionRecreate, ActionPrune, ActionUnchanged, ActionDeferred, ActionError}
 }
 
-// Row is what would happen to one resource.
+// Row is the preview of one resource.
 type Row struct {
 	ID     object.ID
 	Layer  string          // the layer that the resource is in; "" for none
-	Wave   int             // index into the plan's waves; -1 for what is pruned
-	Action Action          // what the run would do
+	Wave   int             // index into the plan's waves; -1 if it is pruned
+	Action Action          // the run's action
 	Why    ordering.Reason // for its place; for pruned resources: for the deletion
 	Detail string          // explains the action; may be ""
 	// Live is the live object and Merged the result, both without the fields
@@ -66,8 +66,8 @@ type Row struct {
 	// one preview the same value has the same placeholder, and another one in
 	// the next.
 	Live, Merged *unstructured.Unstructured
-	Err          error // an *Error, with ActionError
-	// Owners is what the run would find out about other field managers.
+	Err          error // an *event.Error, with ActionError
+	// Owners are the run's findings about other field managers.
 	Owners event.FieldOwners
 
 	digest   [sha256.Size]byte // see Digest
@@ -85,8 +85,8 @@ func (r *Row) hideValues(mask *redact.Masker) {
 	}
 }
 
-// hideTexts hides values of Secrets in what is said about the resource: the path of a field
-// contains what identifies an item of a list.
+// hideTexts hides values of Secrets in the texts about the resource: the path of a field
+// contains the keys of list items.
 func (r *Row) hideTexts() {
 	replacer := redact.NewReplacer(r.hidden)
 	r.Detail = replacer.Line(r.Detail)
@@ -95,11 +95,11 @@ func (r *Row) hideTexts() {
 
 // Preview describes what a run would do, in plan order.
 type Preview struct {
-	Rows  []Row    // in plan order, then what is pruned
+	Rows  []Row    // in plan order, then pruned ones
 	Notes []string // remarks for people
 	// HookEvents are the events whose hooks would run; nil if the stream has none.
 	HookEvents []string
-	HookErrors []error // those with which hooks would fail
+	HookErrors []error // with which hooks would fail
 	masker     *redact.Masker
 	origins    *fill.Origins
 }
@@ -141,8 +141,7 @@ func (p *Preview) AddPruned(ctx context.Context, live *unstructured.Unstructured
 }
 
 // withoutServerFields returns an object without the fields that do not come from a
-// manifest: those that only the server writes, and ordapply's own
-// fingerprint.
+// manifest: the server's own, and ordapply's fingerprint.
 func withoutServerFields(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	if obj == nil {
 		return nil

@@ -33,7 +33,7 @@ type resource struct {
 	seen       request.LiveObject
 	manifest   *unstructured.Unstructured
 	kind       kube.Kind
-	sent, live *unstructured.Unstructured // what would be sent, and the live object; nil when it does not exist
+	sent, live *unstructured.Unstructured // the object to send, and the live object; nil when it does not exist
 	row        Row
 	unknown    string // which values are known after the apply
 }
@@ -48,7 +48,7 @@ func (r *run) resource(i int) *resource {
 	}
 }
 
-// preview computes what would happen to a resource.
+// preview computes the row of a resource.
 func (r *resource) preview(ctx context.Context) Row {
 	gvk := r.manifest.GroupVersionKind()
 	kind, served := kube.KindsOf(r.Cluster)(gvk)
@@ -136,7 +136,7 @@ func (r *resource) readLive(ctx context.Context) (*unstructured.Unstructured, er
 	return live, nil
 }
 
-// compare computes what a PATCH would do.
+// compare computes the effect of a PATCH.
 func (r *resource) compare(ctx context.Context) Row {
 	owner := r.snapshot.Owner
 	if r.live != nil && r.live.GetDeletionTimestamp() != nil {
@@ -203,7 +203,7 @@ func (r *resource) force(ctx context.Context, conflict error) (*unstructured.Uns
 	return forced, nil
 }
 
-// rejected returns what a run would do about an error of the dry run.
+// rejected returns the row for an error of the dry run.
 func (r *resource) rejected(ctx context.Context, err error) Row {
 	switch missing := fault.MissingNamespace(err); {
 	case missing != "" && r.index.HasNamespace(missing):
@@ -274,8 +274,8 @@ func (r *resource) recreated(ctx context.Context, why string) Row {
 	return r.row
 }
 
-// recreate returns what the live object would be if it were created again. The
-// dry run uses another name, since its own is taken; nil when it fails.
+// recreate returns the live object as if it were created again. The dry run uses
+// another name, since its own is taken; nil when it fails.
 func (r *resource) recreate(ctx context.Context) *unstructured.Unstructured {
 	const suffix = "-anew"
 	name := r.sent.GetName()
@@ -357,7 +357,7 @@ func (r *resource) adoptReason() string {
 	return "it exists and was never applied by " + r.snapshot.Owner.Manager
 }
 
-// deferred defers a row to the run. Merged is then what is sent.
+// deferred defers a row to the run. Merged is then the sent object.
 func (r *resource) deferred(why string) Row {
 	r.row.Action, r.row.Detail = ActionDeferred, why
 	r.row.Merged = r.shown(r.snapshot.Bodies.WithoutFingerprint(r.manifest))

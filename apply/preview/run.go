@@ -27,8 +27,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Input is the run that is previewed; its fields are those of apply.Applier, whose Preview
-// fills them.
+// Input is the run that is previewed. Applier.Preview of package apply fills it.
 type Input struct {
 	Cluster kube.ReadOnly                            // required
 	Plan    *ordering.Plan                           // required
@@ -46,13 +45,13 @@ type Input struct {
 	// nor the stream defines; not positive: not at all.
 	KindTimeout  time.Duration
 	NewNamespace string // is created if it does not exist
-	// MayRecreate reports which resources may be deleted and created again, besides those
-	// whose manifests say so; optional.
+	// MayRecreate reports which resources may be deleted and created again, besides manifests
+	// that say so; optional.
 	MayRecreate func(object.ID) bool
 }
 
-// run computes for each step what a run would do. The rows are made concurrently, so
-// nothing of it is written meanwhile.
+// run computes the row of each step. The rows are made concurrently, so nothing of it is
+// written meanwhile.
 type run struct {
 	Input
 	snapshot   request.Reader       // of the plan's steps
@@ -77,7 +76,7 @@ type namespaceState struct {
 	justCreated bool   // Send has just created it
 	absent      bool   // it does not exist
 	terminating bool   // it is terminating
-	blockedBy   string // what blocks its deletion
+	blockedBy   string // blockers of its deletion
 }
 
 // Of reports what a run would do. Nothing is written. Errors of the run are rows too, all
@@ -118,7 +117,7 @@ func newRun(ctx context.Context, in Input) *run {
 	return r
 }
 
-// ownerNotes describes what the run would find out about other field managers.
+// ownerNotes describes the run's findings about other field managers.
 func ownerNotes(rows []Row) []string {
 	var found []event.OwnedFields
 	for _, row := range rows {

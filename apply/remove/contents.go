@@ -14,9 +14,9 @@ import (
 )
 
 // The deletion of a Namespace deletes its contents, and that of a
-// CustomResourceDefinition all custom resources of its kind, whatever they
-// belong to. Before deleting one of them, the run looks for objects in it
-// that it would not delete anyway.
+// CustomResourceDefinition all custom resources of its kind, of any owner. Before
+// deleting one of them, the run looks for objects in it that it would not delete
+// anyway.
 
 // isContainer reports whether a step's object must be inspected first.
 func (r *removal) isContainer(i int) bool {
@@ -67,7 +67,7 @@ func (m Remover) anyway(id object.ID) string {
 	return "; kubectl delete crd " + id.Name + " deletes it and them"
 }
 
-// contents returns the search with what this run deletes, as of now.
+// contents returns the search with this run's deletions, as of now.
 func (r *removal) contents() diagnose.Search {
 	c := diagnose.Search{Cluster: r.Cluster, Deleting: map[types.UID]bool{}, DeletedAPIServices: map[string]bool{}, Ignored: r.Ignore}
 	for i := range r.steps {

@@ -79,8 +79,7 @@ func (r *removal) delete(i int) {
 	})
 }
 
-// handleUnsent handles the error of what precedes a DELETE, which says nothing about
-// the object.
+// handleUnsent handles an error before a DELETE, which says nothing about the object.
 func (r *removal) handleUnsent(i int, err error) {
 	s := &r.steps[i]
 	s.request.delivery.Unsent()

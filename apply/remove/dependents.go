@@ -18,13 +18,13 @@ import (
 // of one whose objects it cannot list. So an object without known dependents is deleted in
 // background, which needs no collector.
 
-// ownsPods reports whether Kubernetes' own controllers make Pods for a kind of object. They
-// are gone before what they need is deleted.
+// ownsPods reports whether Kubernetes' own controllers make Pods for a kind of object. They are
+// gone before their dependencies are deleted.
 func ownsPods(id object.ID) bool { return id.MakesPods() || id.GroupKind() == "CronJob.batch" }
 
 // findOwners finds the owners of custom resources whose CustomResourceDefinition this run
 // deletes. Their controller, which is deleted later, may have to remove finalizers of these
-// dependents. What cannot be listed counts as having no owners.
+// dependents. Kinds that cannot be listed count as without owners.
 func (r *removal) findOwners(ctx context.Context) {
 	r.owners = map[types.UID]bool{}
 	if r.DryRun || r.NoWait || !r.deletesCustomResources() {

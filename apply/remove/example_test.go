@@ -13,7 +13,7 @@ import (
 	"github.com/ordapply/ordapply/ordering/planner"
 )
 
-// A Remover deletes what exists of a stream, in reverse order.
+// A Remover deletes the objects of a stream, in reverse order.
 func ExampleRemover_Run() {
 	var (
 		ctx     = context.Background()

@@ -14,15 +14,16 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// release ends one wait of a step, and starts it when that was the last, once what happens now is handled.
+// release ends one wait of a step, and starts it after the last, once the current event is
+// handled.
 func (r *removal) release(i int) {
 	if r.order.Release(i) {
 		r.toStart.Add(i)
 	}
 }
 
-// deletionDetail describes what blocks the deletion of an object. The finalizer of a
-// deletion in foreground is this run's own.
+// deletionDetail describes the blockers of an object's deletion. The finalizer of a deletion in
+// foreground is this run's own.
 func deletionDetail(live *unstructured.Unstructured) string {
 	if names := live.GetFinalizers(); len(names) == 1 && names[0] == metav1.FinalizerDeleteDependents {
 		return "waiting until it and its dependents are gone"
@@ -149,7 +150,7 @@ func (r *removal) firstAwaited() (i int, found bool) {
 	return 0, false
 }
 
-// awaitedDetail returns what a step waits for; false when its object is gone.
+// awaitedDetail returns the detail of a step; false when its object is gone.
 func (r *removal) awaitedDetail(i int) (detail string, waits bool) {
 	return r.steps[i].detail, r.steps[i].state == event.Deleting
 }

@@ -17,9 +17,8 @@ import (
 // maxOwnerDepth bounds the levels of owners that are followed.
 const maxOwnerDepth = 5
 
-// keepOwners marks the steps whose objects own one that stays: what Stays lists, and
-// what a protection keeps. It sends a GET for each owner that is not part of this
-// deletion.
+// keepOwners marks the steps whose objects own one that stays: one of Stays, or a protected
+// one. It sends a GET for each owner that is not part of this deletion.
 func (r *removal) keepOwners(ctx context.Context) {
 	owners := ownerSearch{cluster: r.Cluster, deleted: map[types.UID]int{}, stays: map[types.UID]bool{}}
 	staying := append([]*unstructured.Unstructured{}, r.Stays...)
@@ -48,7 +47,7 @@ func (r *removal) keepOwners(ctx context.Context) {
 	}
 }
 
-// ownerSearch finds the owners of objects among those that are deleted.
+// ownerSearch finds the owners of objects among the deleted ones.
 type ownerSearch struct {
 	cluster kube.Cluster
 	deleted map[types.UID]int // steps by the uid of their object
@@ -103,7 +102,7 @@ func (o ownerSearch) get(ctx context.Context, version, kind, namespace, name str
 	return owner
 }
 
-// ownsReason returns why an object is kept that owns one which stays; "" if it owns none.
+// ownsReason returns why the owner of an object that stays is kept; "" if it owns none.
 func ownsReason(owned object.ID) string {
 	if owned == (object.ID{}) {
 		return ""

@@ -15,8 +15,8 @@ import (
 	"github.com/ordapply/ordapply/test/memcluster"
 )
 
-// What the garbage collector would delete along with an object counts as deleted: the owner
-// of what stays is kept, unless another owner of it stays as well.
+// An object that the garbage collector would delete counts as deleted: the owner of an object
+// that stays is kept, unless another owner of it stays as well.
 func TestOwnersOfWhatStaysAreKept(t *testing.T) {
 	owner, between, stays, other := pod("owner"), pod("between"), secret("stays"), pod("other")
 	owned := func(c *memcluster.Scripted, id object.ID, by ...object.ID) {
@@ -77,7 +77,7 @@ func TestOwnersOfWhatStaysAreKept(t *testing.T) {
 	}
 }
 
-// What is protected stays, also from the garbage collector.
+// Protected objects stay, also from the garbage collector.
 func TestOwnerOfWhatIsProtectedIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memcluster.Holding(pod("owner"), secret("precious"))

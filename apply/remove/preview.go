@@ -10,8 +10,8 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Kept returns which of the live objects Run would keep, and why, as far as that
-// is known in advance. It only reads; a Namespace or CRD whose contents cannot be
+// Kept returns the live objects that Run would keep, with the reason, as far as
+// known in advance. It only reads; a Namespace or CRD whose contents cannot be
 // read counts as kept.
 func (m Remover) Kept(ctx context.Context, order *ordering.Deletion, live map[object.ID]*unstructured.Unstructured) map[object.ID]string {
 	r := newRemoval(m.withDefaults(), order, live)

@@ -300,8 +300,8 @@ func TestRemovalWithoutWaiting(t *testing.T) {
 	})
 }
 
-// An error of what precedes a deletion says nothing about the object, not even that
-// something else is gone or was sent late.
+// An error before a deletion says nothing about the object, not even that something else is
+// gone or was sent late.
 func TestErrorBeforeADeletion(t *testing.T) {
 	id := object.ID{Kind: "ConfigMap", Namespace: "shop", Name: "a"}
 	lost := kube.LateError{Err: kube.ErrFenced}

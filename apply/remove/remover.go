@@ -1,5 +1,5 @@
 // Package remove deletes live objects in the waves of a plan: a wave opens when all objects of
-// the one before are gone. Package apply has its Remover under the same name.
+// the one before are gone.
 //
 //	remover := remove.Remover{Cluster: cluster}
 //	order, err := planner.DeletionOrder(resources, ordering.Options{})
@@ -20,9 +20,9 @@ import (
 )
 
 // Remover deletes live objects wave by wave: a wave opens when all objects of
-// the one before are gone. It deletes only what was read: an object that has
-// changed since is read again first, and one that replaced another under its
-// name is kept. The zero value of each optional field selects the documented
+// the one before are gone. It deletes objects only as they were read: an object
+// that has changed since is read again first, and one that replaced another under
+// its name is kept. The zero value of each optional field selects the documented
 // default. The fields are many because each is an option of its own.
 type Remover struct {
 	Cluster kube.Cluster // required
@@ -37,9 +37,9 @@ type Remover struct {
 	// NoWait opens the next wave when all deletions of the one before are
 	// accepted.
 	NoWait bool
-	// PruneNamespaces deletes Namespaces with all their contents, except for
-	// what is protected in this run; default: a Namespace with objects that
-	// are not deleted in this run is kept.
+	// PruneNamespaces deletes Namespaces with all their contents, unless some are
+	// protected in this run; default: a Namespace with objects that are not
+	// deleted in this run is kept.
 	PruneNamespaces bool
 	// NoPruneOption is set where users cannot set PruneNamespaces: messages then name
 	// kubectl instead of the flag.
@@ -48,14 +48,13 @@ type Remover struct {
 	// It is called again for an object that has changed. Objects that the
 	// annotations of applyset.Protection protect are kept in any case.
 	KeepReason func(live *unstructured.Unstructured) string
-	// Removal is why the objects are deleted, which decides what protects them;
-	// default: whatever protects from any removal.
+	// Removal is why the objects are deleted, which selects the protections;
+	// default: all.
 	Removal applyset.Removal
-	// Unprotected also deletes what the annotations of applyset.Protection
-	// protect.
+	// Unprotected deletes despite the annotations of applyset.Protection.
 	Unprotected bool
-	// Stays lists live objects that are not deleted. What is their only owner is kept,
-	// because the garbage collector would delete them with it.
+	// Stays lists live objects that are not deleted. Their only owner is kept, because the
+	// garbage collector would delete them with it.
 	Stays []*unstructured.Unstructured
 	// Ignore reports which objects in a Namespace do not keep it, such as an
 	// apply set's own records. It is given the metadata only.
@@ -66,8 +65,7 @@ type Remover struct {
 	// Set is the id of the apply set that the live objects are members of.
 	// They are watched by its label; default: no set.
 	Set string
-	// NoDiagnosis turns off the requests that find out what blocks a
-	// deletion.
+	// NoDiagnosis turns off the requests that find the blockers of a deletion.
 	NoDiagnosis bool
 	// Events is called with every transition, always from one goroutine;
 	// default: discard.
@@ -77,8 +75,8 @@ type Remover struct {
 // Run deletes the live objects in the given order and returns when each is in
 // a final state: Deleted when it is gone or did not exist, Kept when it must
 // not be deleted. The live objects need only metadata and kind. The error
-// joins all failures in the order of the deletion, each an *Error, and what
-// ended the run early, as that of Applier.Run.
+// joins all failures in the order of the deletion, each an *event.Error, and the
+// cause of an early end, as that of apply.Applier.Run.
 func (m Remover) Run(ctx context.Context, order *ordering.Deletion, live map[object.ID]*unstructured.Unstructured) (event.Summary, error) {
 	return newRemoval(m.withDefaults(), order, live).execute(ctx)
 }

@@ -18,8 +18,8 @@ type WaveTime struct {
 	Seconds float64 `json:"seconds,omitempty"` // 0: unknown
 }
 
-// WaveTimes returns the times of the waves, one for each wave of the plan. Of a wave in
-// which everything was unchanged it is that of an earlier run.
+// WaveTimes returns the times of the waves, one for each wave of the plan. A wave in which
+// everything was unchanged has the time of an earlier run.
 func (t *Tracker) WaveTimes(earlier []WaveTime) []WaveTime {
 	out := make([]WaveTime, len(t.Plan.Waves))
 	for i, known := range MatchWaves(earlier, t.Plan.Waves) {
@@ -41,8 +41,8 @@ func (t *Tracker) changed(w Wave) bool {
 	return false
 }
 
-// MatchWaves returns the times of the waves of a plan, 0 for those that are unknown. Waves
-// are matched by name, and those of the same name in their order.
+// MatchWaves returns the times of the waves of a plan, 0 for unknown ones. Waves are matched by
+// name, and waves of the same name in their order.
 func MatchWaves(times []WaveTime, waves []ordering.Wave) []time.Duration {
 	byName := map[string][]WaveTime{}
 	for _, w := range times {

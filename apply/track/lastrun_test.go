@@ -32,8 +32,8 @@ func timed(names ...string) (*Tracker, func(took time.Duration, unchanged bool))
 	}
 }
 
-// A wave in which nothing was applied keeps the time of an earlier run: that of a run that
-// finds everything unchanged says nothing.
+// A wave in which nothing was applied keeps the time of an earlier run: a run that finds
+// everything unchanged says nothing.
 func TestWaveTimes(t *testing.T) {
 	run, end := timed("data", "", "", "web")
 	end(time.Second, true)

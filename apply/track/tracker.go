@@ -66,7 +66,7 @@ func New(plan *ordering.Plan, now time.Time) *Tracker {
 	return t
 }
 
-// Extension is what a plan has beyond the one that it continues.
+// Extension is the part of a plan that continues another.
 type Extension struct {
 	Plan      *ordering.Plan
 	Resources int      // number of additional resources

@@ -24,7 +24,7 @@ func twoWaves() *ordering.Plan {
 	}
 }
 
-// The times of a resource are those of its stages, whatever else happens in between.
+// The times of a resource are its stages', whatever else happens in between.
 func TestTimesOfAResource(t *testing.T) {
 	run := New(twoWaves(), start())
 	for _, step := range []struct {
@@ -65,7 +65,7 @@ func TestAWave(t *testing.T) {
 	require.Equal(t, Wave{Members: []int{1, 2}, Deletes: true, Opened: at(1), Ended: at(4)}, run.Waves[1])
 }
 
-// A prune adds waves; what was known stays.
+// A prune adds waves; known times stay.
 func TestExtend(t *testing.T) {
 	run := New(twoWaves(), start())
 	run.Take(event.Event{Time: at(1), ID: named("a"), State: event.Ready})

@@ -7,13 +7,13 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Kind is what an event means.
+// Kind is the meaning of an event.
 type Kind int
 
 // The kinds of transitions.
 const (
 	Unknown    Kind = iota // none yet, or the resource is not in the plan
-	Progressed             // its state is as before, what it waits for is new
+	Progressed             // its state is as before, its detail is new
 	Sent                   // its first request is due: it is being applied or deleted
 	Applied                // its PATCH was answered; from now on it waits to be ready
 	Ended                  // it reached its final state
@@ -23,7 +23,7 @@ const (
 	HookLogged             // the log of a hook's container was read; no transition
 )
 
-// Transition is an event, and what it means after those before it.
+// Transition is an event, and its meaning after the earlier ones.
 type Transition struct {
 	event.Event
 	Kind        Kind

@@ -1,5 +1,5 @@
-// Package access lists the permissions that a run requires, and asks the API server for
-// those that the account lacks. The same list is printed as Roles.
+// Package access lists the permissions that a run requires, and asks the API server which of
+// them the account lacks. The same list is printed as Roles.
 //
 //	needed := access.Run{Health: assessor, …}.Permissions(plan, objects, kinds)
 //	err := access.Check(ctx, cluster, func() []kube.Permission { return needed.Required }) // "dev" may not patch jobs in namespace "shop"
@@ -18,7 +18,7 @@ import (
 	"github.com/ordapply/ordapply/kube"
 )
 
-// Reviewer reviews what the user of a kubeconfig may do.
+// Reviewer reviews the permissions of a kubeconfig's user.
 type Reviewer interface {
 	// Allowed reports whether the user has a permission. It returns an error
 	// when the API server does not answer the review. "*" stands for every
@@ -72,14 +72,14 @@ const maxReviews = 32
 const reviewTimeout = 30 * time.Second
 
 // Check reviews every required permission and returns a *DeniedError
-// when the API server denies one. A review that fails is not an error: the
-// run's own requests then show what is denied. A user who may do everything
-// costs one review; required is not called then.
+// when the API server denies one. A review that fails is not an error: the run's
+// own requests then show the denials. A user with all permissions costs one
+// review; required is not called then.
 func Check(ctx context.Context, access Reviewer, required func() []kube.Permission) error {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
 	if all, err := access.Allowed(ctx, allPermissions()); all || err != nil {
-		return nil //nolint:nilerr // who will not review one permission will not review any
+		return nil //nolint:nilerr // further reviews would fail, too
 	}
 	c := checker{access}
 	needed := required()

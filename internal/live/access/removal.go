@@ -30,7 +30,7 @@ func RemovalPermissions(objects map[object.ID]*unstructured.Unstructured, kinds 
 }
 
 // UnservedPermissions returns the permissions that proving the absence of a
-// kind requires, in case it is not served; see ReadServed. None are required
+// kind requires, in case it is not served; see kube.ReadServed. None are required
 // for built-in kinds, which are always served.
 func UnservedPermissions(gk schema.GroupKind) kube.Permissions {
 	if object.IsNative(gk.Group) {

@@ -14,7 +14,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Run is how a plan is applied, as far as that decides which permissions it requires.
+// Run holds the options of an apply that decide which permissions it requires.
 type Run struct {
 	DryRun      bool
 	NoDiagnosis bool
@@ -59,8 +59,7 @@ func (r Run) Permissions(plan *ordering.Plan, objects map[object.ID]*unstructure
 	return d.out
 }
 
-// addLosses adds the permissions for finding the objects that the deletion of those that may be
-// recreated would delete with them.
+// addLosses adds the permissions for finding the objects that a recreation would delete along.
 func (d *permissionBuilder) addLosses(plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) {
 	for _, s := range plan.Steps {
 		if !d.run.Recreates(objects[s.ID]) {

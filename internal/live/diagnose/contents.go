@@ -97,8 +97,7 @@ func (c Search) OfKind(ctx context.Context, id object.ID) ([]*unstructured.Unstr
 	return nil, errors.New("no version of its kind is served, so its objects cannot be listed: set served: true for one of them")
 }
 
-// InNamespace lists the objects in a namespace, except those of kinds that Kubernetes
-// itself creates.
+// InNamespace lists the objects in a namespace, except of kinds that Kubernetes itself creates.
 func (c Search) InNamespace(ctx context.Context, namespace string) ([]*unstructured.Unstructured, error) {
 	if err := (kube.DiscoveryCheck{Cluster: c.Cluster, Ignored: c.DeletedAPIServices, Namespaced: true}).Check(ctx); err != nil {
 		return nil, err
@@ -148,8 +147,8 @@ func (c Search) served(ctx context.Context, listed schema.GroupVersionKind, name
 }
 
 // conversionFailure returns the error with which the objects of a kind cannot be
-// converted, in whatever namespace they are. Other errors do not count: the account may
-// have no rights outside the namespace.
+// converted, in any namespace. Other errors do not count: the account may have no rights
+// outside the namespace.
 func (c Search) conversionFailure(ctx context.Context, gvk schema.GroupVersionKind) error {
 	kind, _ := c.Cluster.Kind(gvk)
 	if _, err := c.Cluster.List(ctx, kind, "", kube.Query{Metadata: true, Limit: 1}); fault.IsConversionFailure(err) {
@@ -171,9 +170,9 @@ func (c Search) List(ctx context.Context, gvk schema.GroupVersionKind, kind kube
 const maxOwnerDepth = 5
 
 // isDeletedAnyway reports whether an object is deleted anyway: in this run, as a
-// dependent of what is, because it is terminating, or because Kubernetes
-// generated it. Dependents of another listed object count as deleted: that
-// object is reported instead.
+// dependent of such an object, because it is terminating, or because Kubernetes
+// generated it. Dependents of another listed object count as deleted: that object
+// is reported instead.
 func (c Search) isDeletedAnyway(ctx context.Context, obj *unstructured.Unstructured, up int) bool {
 	if c.Deleting[obj.GetUID()] || obj.GetDeletionTimestamp() != nil || isGenerated(obj) {
 		return true
@@ -215,8 +214,8 @@ func isGeneratedKind(gk schema.GroupKind) bool {
 	return slices.Contains([]string{"Event", "Event.events.k8s.io", "Endpoints"}, gk.String())
 }
 
-// isDerivedKind reports whether a kind's objects are usually made again by what they describe:
-// they count only if someone protects them.
+// isDerivedKind reports whether a kind's objects are usually made again by the objects they
+// describe: they count only if protected.
 func isDerivedKind(gk schema.GroupKind) bool {
 	return slices.Contains([]string{"EndpointSlice.discovery.k8s.io", "Lease.coordination.k8s.io"}, gk.String())
 }

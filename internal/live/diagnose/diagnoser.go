@@ -19,7 +19,7 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Limits of the diagnosis of a run. Its requests are in addition to those of the run.
+// Limits of the diagnosis of a run. Its requests are in addition to the run's.
 const (
 	MaxDiagnosed  = 8                // resources at most, in plan order
 	MaxConcurrent = 4                // resources at a time
@@ -38,7 +38,7 @@ type Diagnoser struct {
 	SecretValues []string           // of Secrets that are not in the stream
 	reported     []string           // messages that were reported
 	findings     []event.Finding
-	unread       []event.Finding // what could not be read
+	unread       []event.Finding // failed reads
 }
 
 // list lists objects; false when that failed, which it records.
@@ -77,7 +77,7 @@ func (q *Diagnoser) takeRequest() bool {
 	return q.RequestsLeft >= 0
 }
 
-// recordReadError records what could not be read, and what would allow it.
+// recordReadError records a failed read, and the permission that would allow it.
 func (q *Diagnoser) recordReadError(verb string, kind kube.Kind, namespace string, err error) {
 	where := kind.Resource.Resource + ` in namespace "` + namespace + `"`
 	if apierrors.IsForbidden(err) {

@@ -41,7 +41,7 @@ func (q *Diagnoser) events(ctx context.Context, about *unstructured.Unstructured
 	return len(events) > 0
 }
 
-// Event is what is read of one Event.
+// Event holds the fields read of an Event.
 type Event struct {
 	Reason, Message string
 	times           int64

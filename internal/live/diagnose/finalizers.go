@@ -18,10 +18,10 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// A terminating object is kept by finalizers, each of which some controller
-// removes when it is done, or, in the case of a Namespace, by its contents.
+// A terminating object is kept by finalizers, which controllers remove when they
+// are done, or, in the case of a Namespace, by its contents.
 
-// Deletion finds out what blocks the deletion of one object. It only reads.
+// Deletion finds the blockers of one object's deletion. It only reads.
 type Deletion struct {
 	Cluster  kube.Cluster
 	Kind     kube.Kind
@@ -29,8 +29,8 @@ type Deletion struct {
 	findings []event.Finding
 }
 
-// Diagnose reports everything that blocks the deletion, with what it waits for
-// and what to do.
+// Diagnose reports everything that blocks the deletion, with the reason and what
+// to do.
 func (h *Deletion) Diagnose(ctx context.Context) []event.Finding {
 	if kube.Meta(h.Live).ID.IsNamespace() {
 		h.namespace(ctx)
@@ -63,7 +63,7 @@ func (h *Deletion) addFinding(format string, args ...any) {
 	h.findings = append(h.findings, event.Finding{About: kube.Meta(h.Live).ID, Text: fmt.Sprintf(format, args...)})
 }
 
-// recordUnread records what could not be read.
+// recordUnread records a failed read.
 func (h *Deletion) recordUnread(what string, err error) {
 	h.findings = append(h.findings, event.Finding{Text: what + " cannot be read: " + fault.TimeoutInWords(err).Error()})
 }
@@ -135,7 +135,7 @@ func (h *Deletion) customResources(ctx context.Context) {
 	}
 }
 
-// namespace reports what the conditions of a Namespace mean.
+// namespace reports the meaning of a Namespace's conditions.
 func (h *Deletion) namespace(ctx context.Context) {
 	for _, condition := range status.Conditions(status.Status(h.Live)) {
 		if condition["status"] != "True" {
@@ -180,7 +180,7 @@ func (h *Deletion) brokenServices(ctx context.Context) {
 	}
 }
 
-// finalizer reports what should remove a finalizer.
+// finalizer reports the controller behind a finalizer.
 func (h *Deletion) finalizer(ctx context.Context, name string) {
 	switch manager := h.finalizerManager(name); {
 	case name == "service.kubernetes.io/load-balancer-cleanup":

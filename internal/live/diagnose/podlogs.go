@@ -18,12 +18,12 @@ import (
 // PodLogLines is how many lines of a container's log PodLogs reads at most.
 const PodLogLines = 2000
 
-// podLogBytes bounds what is read of one container's log.
+// podLogBytes bounds the read of one container's log.
 const podLogBytes = 4 << 20
 
-// PodLogs reads what the main containers of a live Pod wrote, at most PodLogLines
-// lines or 4 MiB each. The values of these Secrets are hidden, and of those that the
-// Pod uses; where the latter cannot be read, neither are the logs.
+// PodLogs reads the logs of the main containers of a live Pod, at most PodLogLines lines or 4
+// MiB each. The values of these Secrets are hidden, and of the Pod's own; where the latter
+// cannot be read, neither are the logs.
 func PodLogs(ctx context.Context, cluster kube.Cluster, pod *unstructured.Unstructured, secrets []*unstructured.Unstructured) []event.ContainerLog {
 	q := &Diagnoser{Cluster: cluster, RequestsLeft: math.MaxInt, KnownSecrets: map[object.ID]bool{}}
 	for _, secret := range secrets {

@@ -9,15 +9,15 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
-// Limits of what is shown of the cluster's texts, in characters. They are
-// applied after values were hidden, so that no value is cut in two.
+// Limits of the cluster's texts, in characters. They are applied after values
+// were hidden, so that no value is cut in two.
 const (
 	TextWidth = 500
 	logWidth  = 240
 	logLines  = 8
 )
 
-// Redact hides values in findings, in place, and shortens what remains.
+// Redact hides values in findings, in place, and shortens the rest.
 func Redact(findings []event.Finding, values *redact.Replacer) []event.Finding {
 	for i := range findings {
 		f := &findings[i]

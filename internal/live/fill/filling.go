@@ -3,7 +3,7 @@
 //
 //	sources := fill.Sources{Cluster: cluster, Version: versionInStream}
 //	filled, err := sources.Fill(ctx, manifest, secretive)
-//	filled.Manifest // what is applied
+//	filled.Manifest // to be applied
 package fill
 
 import (
@@ -33,9 +33,9 @@ type Sources struct {
 	// Version returns the version of an object in the stream, in which it is read unless the
 	// entry names one; "" for one that is not in the stream.
 	Version func(object.ID) string
-	// IsOpen reports, before a run, whether that may still change an object. The values of
-	// such objects, and those that do not exist yet, are Unknown. It is nil in the run, where
-	// a missing value is an error.
+	// IsOpen reports, before a run, whether that may still change an object. Values of such
+	// objects, and missing ones, are Unknown. It is nil in the run, where a missing value is an
+	// error.
 	IsOpen func(object.ID) bool
 }
 
@@ -83,7 +83,7 @@ func (s Sources) Fill(ctx context.Context, manifest *unstructured.Unstructured, 
 // errMissing is the error of an object that does not exist, or is still open.
 var errMissing = errors.New("it does not exist")
 
-// locate returns which object a manifest's reference means, and how its kind is served.
+// locate returns the object that a manifest's reference means, and how its kind is served.
 func (s Sources) locate(manifest *unstructured.Unstructured, source mutation.Reference) (object.ID, kube.Kind, error) {
 	id, kinds := source.ID(), kube.KindsOf(s.Cluster)
 	gvk := schema.GroupVersionKind{Group: id.Group, Version: source.Version(), Kind: id.Kind}

@@ -12,9 +12,9 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Origins finds out which values of live objects come from Secrets, directly or by way of
-// other objects. The stream does not say so of what it does not contain any more: the
-// annotations of the live objects do. It is not safe for concurrent use.
+// Origins finds the values of live objects that come from Secrets, directly or by way of other
+// objects. Objects that left the stream say so only in their live annotations. It is not safe
+// for concurrent use.
 type Origins struct {
 	sources   Sources
 	secretive mutation.Secretive // of the stream
@@ -78,7 +78,7 @@ func (o *Origins) value(ctx context.Context, manifest *unstructured.Unstructured
 }
 
 // maxOrigins bounds the objects through which a value is followed. One that has come further
-// counts as that of a Secret.
+// counts as a Secret's.
 const maxOrigins = 50
 
 // isSecret reports whether a live object has the value of an entry from a Secret. seen are
@@ -120,7 +120,7 @@ func (o *Origins) takesSecrets(ctx context.Context, live *unstructured.Unstructu
 	return false
 }
 
-// locate is that of Sources; an object is read as it is, also if the run changes it.
+// locate is Sources.locate; an object is read as it is, even if the run changes it.
 func (o *Origins) locate(live *unstructured.Unstructured, source mutation.Reference) (object.ID, kube.Kind, error) {
 	sources := o.sources
 	sources.IsOpen = nil

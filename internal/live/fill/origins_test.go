@@ -60,7 +60,7 @@ func sourcesOf(c cluster) fill.Sources {
 }
 
 // The annotations of live objects say where their values come from, however many are in
-// between. What cannot be found out counts as a Secret's.
+// between. An unknown origin counts as a Secret.
 func TestOriginsOfLiveValues(t *testing.T) {
 	c := cluster{
 		"public": takes("public"), "copy": takes("copy", "Secret s"), "second": takes("second", "ConfigMap public", "ConfigMap copy"),
@@ -91,7 +91,7 @@ func TestOriginsOfLiveValues(t *testing.T) {
 }
 
 // A value that another object has taken from a Secret is hidden in errors, and its place in
-// what is shown; no filter looks into it, whatever it would find.
+// output; no filter looks into it, whatever it would find.
 func TestSecondHandValuesAreSecret(t *testing.T) {
 	c := cluster{"public": takes("public"), "copy": takes("copy", "Secret s")}
 	filled, err := sourcesOf(c).Fill(t.Context(), takes("later", "ConfigMap copy"), nil)

@@ -125,7 +125,7 @@ func decodeRelease(cluster kube.Reads, ref Ref, text string) (*Inventory, error)
 	return found, nil
 }
 
-// idsIn returns the IDs of manifests, in YAML. Those without a namespace are in this one.
+// idsIn returns the IDs of manifests, in YAML. Objects without a namespace are in this one.
 func idsIn(cluster kube.Reads, text, namespace string) ([]object.ID, error) {
 	var ids []object.ID
 	decoder := yamlutil.NewYAMLOrJSONDecoder(bytes.NewReader([]byte(text)), 4096)

@@ -1,4 +1,4 @@
-// Package inventory reads what other tools recorded about the objects that they applied: a
+// Package inventory reads the records of other tools about the objects that they applied: a
 // Helm release, a kapp app, an inventory of kpt live and cli-utils, a Flux Kustomization, an
 // Argo CD Application. Their objects name the record that they belong to:
 //
@@ -38,7 +38,7 @@ const (
 	Kapp     Tool = "kapp"
 	Kpt      Tool = "kpt"
 	Flux     Tool = "flux"
-	FluxHelm Tool = "fluxhelm" // its Objects are those of the Helm release
+	FluxHelm Tool = "fluxhelm" // its Objects are the Helm release's
 	ArgoCD   Tool = "argocd"
 )
 
@@ -53,7 +53,7 @@ type Inventory struct {
 	Elsewhere bool
 	// Stop is empty if the tool applies its objects only when a person runs it.
 	Stop Remedy
-	// Forget is empty if the tool neither applies nor deletes what another tool took over.
+	// Forget is empty if the tool neither applies nor deletes objects taken over by another.
 	Forget Remedy
 }
 
@@ -93,8 +93,8 @@ func RefsOf(live *unstructured.Unstructured) []Ref {
 	return refs
 }
 
-// isValid reports whether a reference can be that of a record: annotations may contain anything,
-// also what is a selector, or what the API server refuses as one.
+// isValid reports whether a reference can be a record's: annotations may contain anything, also
+// a valid selector, or one that the API server refuses.
 func (r Ref) isValid() bool {
 	named := r.Name != "" && len(validation.IsValidLabelValue(r.Name)) == 0
 	placed := len(validation.IsDNS1123Label(r.Namespace)) == 0
@@ -154,8 +154,8 @@ func Read(ctx context.Context, cluster kube.Reads, ref Ref) (*Inventory, error) 
 }
 
 // Of returns the records that live objects name, of these tools or of all, and that name one of
-// these objects, or are elsewhere. A mark on an object is a claim of whoever may write the
-// object. The error joins those of records that cannot be read.
+// these objects, or are elsewhere. A mark on an object is a claim of any writer of the object.
+// The error joins the errors of unreadable records.
 func Of(ctx context.Context, cluster kube.Reads, live map[object.ID]*unstructured.Unstructured, only ...Tool) ([]Inventory, error) {
 	var out []Inventory
 	var errs []error
@@ -179,8 +179,8 @@ func (i Inventory) names(live map[object.ID]*unstructured.Unstructured) bool {
 	return slices.ContainsFunc(i.Objects, func(id object.ID) bool { return live[id] != nil && i.Marks(live[id]) })
 }
 
-// Left returns the live objects of a record, other than those that known names, that still say
-// that they belong to it.
+// Left returns the live objects that still say that they belong to the record, except known
+// ones.
 func (i Inventory) Left(ctx context.Context, cluster kube.Reads, known func(object.ID) bool) (map[object.ID]*unstructured.Unstructured, error) {
 	left := map[object.ID]*unstructured.Unstructured{}
 	for _, id := range i.Objects {

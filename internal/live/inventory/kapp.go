@@ -85,7 +85,7 @@ func kappAppOf(config *unstructured.Unstructured) (kappApp, bool) {
 }
 
 // isIn reports whether the app was deployed to a namespace: the label of an object in another
-// one proves nothing, because whoever may write that object can write the label.
+// one proves nothing, because any writer of that object can write the label.
 func (a kappApp) isIn(namespace string) bool {
 	return namespace == "" || slices.Contains(a.LastChange.Namespaces, namespace)
 }

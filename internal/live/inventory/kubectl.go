@@ -28,7 +28,7 @@ func readKubectl(ctx context.Context, cluster kube.Reads, ref Ref) (*Inventory, 
 	for _, gk := range []schema.GroupKind{{Kind: "Secret"}, {Kind: "ConfigMap"}} {
 		parents, err := list(ctx, cluster, gk, ref.Namespace, kube.Query{Labels: applyset.IDLabel + "=" + ref.Name, Metadata: true})
 		if apierrors.IsForbidden(err) || err == nil && len(parents) == 0 {
-			continue // for whoever may not list parents, it is a set of another name
+			continue // without the right to list parents it is a set of another name
 		}
 		if err != nil {
 			return nil, err

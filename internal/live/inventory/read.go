@@ -52,8 +52,8 @@ func list(ctx context.Context, cluster kube.Reads, gk schema.GroupKind, namespac
 	return found, err
 }
 
-// only returns the one record of those that were found by a name; nil if there is none. Several
-// are an error: which of them is the tool's, and which pretends to be, cannot be known.
+// only returns the one record that was found by a name; nil if there is none. Several are an
+// error: it is unknown which of them only pretends to be the tool's.
 func only(found []*unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	switch len(found) {
 	case 0:

@@ -18,9 +18,9 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// losses lists what the deletion of a candidate would delete and the run would not apply
-// again: the contents of a Namespace or CustomResourceDefinition, and what the garbage
-// collector takes, also of custom resources that are applied again.
+// losses lists objects that the deletion of a candidate would delete and the run would not
+// apply again: the contents of a Namespace or CustomResourceDefinition, and garbage-collected
+// dependents, also of custom resources that are applied again.
 func (c Check) losses(ctx context.Context, o Candidate) ([]object.ID, error) {
 	id := kube.Meta(o.Manifest).ID
 	owners := []*unstructured.Unstructured{o.Live}
@@ -56,8 +56,8 @@ func (c Check) hasForeignFields(live *unstructured.Unstructured) bool {
 }
 
 // foreignField returns a field of an object, beside its metadata and status, that only another
-// manager owns; "" if there is none. The scale subresource does not count: who scales an
-// object scales the new one.
+// manager owns; "" if there is none. The scale subresource does not count: an autoscaler scales
+// the new one.
 func (c Check) foreignField(live *unstructured.Unstructured) string {
 	scaled := write.OwnedBy(live, func(e metav1.ManagedFieldsEntry) bool { return e.Subresource != "" })
 	for path := range c.Owner.ForeignFields(live).Difference(c.Owner.OwnFields(live).Union(scaled)).Leaves().All() {
@@ -80,10 +80,10 @@ func (c Check) isInStream(live object.ID) bool {
 	})
 }
 
-// garbage lists the dependents of an object, by ownerReferences, that are worth more than
-// what a controller makes anew: objects of the stream, volumes, and what others made
-// depend on it. It looks where these are likely: at the kinds of the stream, claims,
-// Secrets and ConfigMaps. It skips Secrets and ConfigMaps that may not be listed.
+// garbage lists the dependents of an object, by ownerReferences, that no controller makes anew:
+// objects of the stream, volumes, and objects that others made depend on it. It looks where
+// these are likely: at the kinds of the stream, claims, Secrets and ConfigMaps. It skips
+// Secrets and ConfigMaps that may not be listed.
 func (c Check) garbage(ctx context.Context, live *unstructured.Unstructured) ([]object.ID, error) {
 	var lost []object.ID
 	for _, place := range c.places(live) {
@@ -159,7 +159,7 @@ func (c Check) owner(ctx context.Context, namespace string, o metav1.OwnerRefere
 }
 
 // isIrreplaceable reports whether no controller would make a dependent anew as it is. A claim's
-// volume goes with it; that of a Pod is meant to.
+// volume goes with it; a Pod's is meant to.
 func isIrreplaceable(obj *unstructured.Unstructured) bool {
 	controller := metav1.GetControllerOf(obj)
 	isClaim := obj.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "PersistentVolumeClaim"}
@@ -173,8 +173,7 @@ type place struct {
 	optional  bool   // nothing of the stream is there: few accounts may list it
 }
 
-// places lists where dependents of an object are looked for. Those of a namespaced object
-// are in its namespace.
+// places lists where dependents of an object are looked for: in its namespace, if it has one.
 func (c Check) places(live *unstructured.Unstructured) []place {
 	var all []place
 	add := func(p place) {

@@ -25,7 +25,7 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Cluster is what a check requests; kube.Cluster and kube.ReadOnly are some.
+// Cluster makes the requests of a check; kube.Cluster and kube.ReadOnly are some.
 type Cluster interface {
 	kube.Reads
 	DryRunCreate(ctx context.Context, kind kube.Kind, obj *unstructured.Unstructured) error
@@ -69,7 +69,7 @@ func IsCandidate(manifest *unstructured.Unstructured, refusal error) bool {
 }
 
 // Prove returns nil when a candidate may be deleted and created again. The error is
-// ErrOtherCause, a Refused, or that of a request whose failure may be transient.
+// ErrOtherCause, a Refused, or the error of a request that may be transient.
 func (c Check) Prove(ctx context.Context, o Candidate) error {
 	if err := c.isImmutable(ctx, o); err != nil {
 		return err
@@ -103,7 +103,7 @@ func refused(format string, args ...any) error {
 	return Refused{event.WithCode(event.CodeImmutable, fmt.Errorf(format, args...))}
 }
 
-// boundVolume returns what a claim or a volume is bound to; "" for other objects.
+// boundVolume returns the binding of a claim or a volume; "" for other objects.
 func boundVolume(live *unstructured.Unstructured) string {
 	switch live.GroupVersionKind().GroupKind().String() {
 	case "PersistentVolumeClaim":

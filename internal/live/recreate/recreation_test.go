@@ -26,8 +26,8 @@ func parsed(t *testing.T, text string) *unstructured.Unstructured {
 	return obj
 }
 
-// The words of a custom resource's validation rules are those of its author. A field is
-// immutable if the rule compares it with the live object's.
+// The words of a custom resource's validation rules are its author's. A field is immutable if
+// the rule compares it with the live object's.
 func TestTransitionRules(t *testing.T) {
 	crd := parsed(t, `
 spec:
@@ -87,8 +87,8 @@ func TestReleaseAllocations(t *testing.T) {
 	}
 }
 
-// Nothing is recreated with which the garbage collector would take an object of the stream,
-// a volume, or what no controller makes anew.
+// Nothing is recreated with which the garbage collector would take an object of the stream, a
+// volume, or an object that no controller makes anew.
 func TestWhatGarbageCollectionTakes(t *testing.T) {
 	const owner = `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db, namespace: shop, uid: u, managedFields: [{manager: ordapply, operation: Apply, fieldsType: FieldsV1, fieldsV1: {"f:metadata": {"f:annotations": {"f:ordapply.dev/applied": {}}}}}]}}`
 	for name, c := range map[string]struct{ kind, owners, lost string }{
@@ -131,7 +131,7 @@ func (c forbidding) List(ctx context.Context, kind kube.Kind, namespace string, 
 	return c.Store.List(ctx, kind, namespace, query)
 }
 
-// What may not be listed may be volumes: then nothing is recreated.
+// Claims that may not be listed may exist: then nothing is recreated.
 func TestClaimsThatMayNotBeListed(t *testing.T) {
 	live := parsed(t, `{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db, namespace: shop, uid: u}}`)
 	for plural, fails := range map[string]bool{"persistentvolumeclaims": true, "statefulsets": true, "secrets": false, "configmaps": false} {
@@ -140,8 +140,8 @@ func TestClaimsThatMayNotBeListed(t *testing.T) {
 	}
 }
 
-// A claim of what an operator makes of a custom resource goes with the custom resource, also
-// when the deletion of its definition deletes that.
+// A claim of an operator's StatefulSet goes with its custom resource, also when the deletion of
+// its definition deletes that.
 func TestClaimsBelowACustomResource(t *testing.T) {
 	const claim = `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data, namespace: shop, uid: c, ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, name: db, uid: s, controller: true}]}}`
 	for owner, lost := range map[string]int{"u": 1, "other": 0} {
@@ -158,7 +158,7 @@ func TestClaimsBelowACustomResource(t *testing.T) {
 	}
 }
 
-// Data that only another manager owns would be lost; that of who scales is made anew.
+// Data that only another manager owns would be lost; a scaler's is made anew.
 func TestFieldsOfOthers(t *testing.T) {
 	check := Check{Owner: write.Owner{Manager: "ordapply"}}
 	live := func(entries string) *unstructured.Unstructured {

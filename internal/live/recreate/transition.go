@@ -16,9 +16,9 @@ import (
 )
 
 // For built-in kinds the API server has its own words for a field that cannot be changed.
-// For custom resources it repeats those of the author of a validation rule, which may say
-// anything. There a rule makes a field immutable if it compares the field with the live
-// object's: a transition rule, which uses oldSelf.
+// For custom resources it repeats the message of a validation rule, which may say anything.
+// There a rule makes a field immutable if it compares the field with the live object's: a
+// transition rule, which uses oldSelf.
 
 // isImmutable returns nil when the API server refused a PATCH because of immutable fields
 // alone, else ErrOtherCause or the error of the request that finds out.
@@ -64,9 +64,9 @@ func (r rule) mayHaveSaid(message string) bool {
 	return message == said || strings.HasSuffix(message, ": "+said)
 }
 
-// isTransition reports whether a cause is the refusal of a transition rule. All rules that
-// may have given its message must be such; those with a computed message count where no
-// other has it.
+// isTransition reports whether a cause is the refusal of a transition rule. All rules that may
+// have given its message must be such; a rule with a computed message counts where no other has
+// it.
 func isTransition(rules []rule, cause metav1.StatusCause) bool {
 	var said, computed []rule
 	for _, r := range rules {

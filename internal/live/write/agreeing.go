@@ -15,10 +15,10 @@ import (
 	"github.com/ordapply/ordapply/internal/kube/fault"
 )
 
-// The API server compares what is applied with the live object before it fills in defaults.
-// So a list or map that is one field to it conflicts although its value stays the same, such
-// as the ingress rules of a NetworkPolicy without protocol. No other manager loses anything
-// by that.
+// The API server compares the applied object with the live one before it fills in defaults. So
+// a list or map that is one field to it conflicts although its value stays the same, such as
+// the ingress rules of a NetworkPolicy without protocol. No other manager loses anything by
+// that.
 
 // Disagreeing returns the managers of the fields in conflict whose value stays the same, and
 // the conflict without these fields; a nil error if nothing else is in conflict. forced is

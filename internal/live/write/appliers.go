@@ -35,8 +35,8 @@ func appliers() []applier {
 	}
 }
 
-// isApplier reports whether an entry of a live object's managedFields is what a tool that
-// applies whole manifests wrote.
+// isApplier reports whether an entry of a live object's managedFields is of a tool that applies
+// whole manifests.
 func isApplier(live *unstructured.Unstructured, manager, subresource string) bool {
 	if subresource != "" {
 		return false

@@ -30,8 +30,8 @@ type blocker struct {
 	applied bool   // owner applies it, and would bring it back
 }
 
-// FindBlockers finds the fields of a live object because of which the server rejected
-// what owner sent; nil when there are none.
+// FindBlockers finds the fields of a live object because of which the server rejected owner's
+// PATCH; nil when there are none.
 func FindBlockers(live, sent *unstructured.Unstructured, refusal error, owner Owner) *Blocked {
 	status, ok := fault.AsStatus(refusal)
 	if !ok || status.Details == nil {
@@ -195,9 +195,9 @@ func (e *Blocked) Fields() string {
 	return strings.Join(out, ", ")
 }
 
-// Removable reports whether all blockers may be removed: those that no
-// manager owns, and those that a manager with force wrote by an update. Fields that
-// another manager applies may not.
+// Removable reports whether all blockers may be removed: fields that no manager owns, and
+// fields that a manager with force wrote by an update. Fields that another manager applies may
+// not.
 func (e *Blocked) Removable(force func(manager string) bool) bool {
 	return !slices.ContainsFunc(e.blockers, func(b blocker) bool { return b.applied || b.owner != "" && !force(b.owner) })
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Stream is what one object of a stream needs to know of the others. It is not
-// changed after NewStream. The zero value is a stream of unrelated objects that become
-// members of no set.
+// Stream is the context of an object in its stream. It is not changed after NewStream. The zero
+// value is a stream of unrelated objects that become members of no set.
 type Stream struct {
 	Set        string                           // the id of the apply set whose members the objects become; "" for none
 	Kinds      kube.Kinds                       // how kinds are served; nil: none has a status subresource
@@ -33,8 +32,8 @@ func NewStream(manifests map[object.ID]*unstructured.Unstructured, set string, k
 	return s
 }
 
-// FieldOwner returns which fields of a live object a run owns, with those that it takes over, and
-// which other managers own. write.Owner is one.
+// FieldOwner returns the fields of a live object that a run owns or takes over, and the fields
+// of other managers. Owner is one.
 type FieldOwner interface {
 	OwnFields(live *unstructured.Unstructured) *fieldpath.Set
 	ForeignFields(live *unstructured.Unstructured) *fieldpath.Set
@@ -43,8 +42,8 @@ type FieldOwner interface {
 // Defines reports whether a CustomResourceDefinition of the stream defines a kind.
 func (s Stream) Defines(kind schema.GroupVersionKind) bool { return s.defined[kind] }
 
-// Body returns the body of the PATCH that creates a manifest's object. The error is that of
-// the fingerprint: a value that JSON cannot hold.
+// Body returns the body of the PATCH that creates a manifest's object. The error is the
+// fingerprint's: a value that JSON cannot hold.
 func (s Stream) Body(manifest *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	return s.BodyFor(manifest, nil, nil)
 }
@@ -74,7 +73,7 @@ func (s Stream) DependsOnLive(manifest *unstructured.Unstructured) bool {
 }
 
 // LeftPaths returns the paths of a manifest's fields that are not sent while other
-// managers own them: those that it ignores, and those that controllers fill in.
+// managers own them: ignored fields, and fields that controllers fill in.
 func (s Stream) LeftPaths(manifest *unstructured.Unstructured) []fields.Path {
 	return append(fields.Of(manifest.GetAnnotations()), s.filledFields(manifest)...)
 }

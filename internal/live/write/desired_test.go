@@ -100,7 +100,7 @@ func TestStatusOfKindsWithoutTheSubresource(t *testing.T) {
 	}
 }
 
-// Everything is sent on creation, and of a live object what no other manager owns.
+// Everything is sent on creation, and later the fields that no other manager owns.
 func TestFieldsThatControllersFill(t *testing.T) {
 	const own, foreign = "ordapply", "controller"
 	hpa := `{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: h}, spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: a}}}`
@@ -110,10 +110,10 @@ func TestFieldsThatControllersFill(t *testing.T) {
 	for name, c := range map[string]struct {
 		manifest string
 		others   string // of the stream
-		fields   string // what the manager owns
+		fields   string // that the manager owns
 		manager  string
 		live     string
-		want     string // what is sent besides the identity; "" for all of the manifest
+		want     string // the body besides the identity; "" for all of the manifest
 	}{
 		"empty CA bundle of one webhook": {
 			manifest: `{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, webhooks: [{name: a.b, clientConfig: {caBundle: "", service: {name: s}}}, {name: b, clientConfig: {caBundle: Cg==}}, {name: c, clientConfig: {caBundle: abc}}]}`,

@@ -10,9 +10,9 @@
 //		live, err = cluster.Apply(ctx, kind, body, options)
 //	}
 //
-// It also reads what an API server says about a PATCH that it rejects as invalid:
-// which fields are immutable, and which fields of other managers cannot be combined with the
-// manifest. It makes no request.
+// It also reads the answer of an API server that rejects a PATCH as invalid: which fields are
+// immutable, and which fields of other managers cannot be combined with the manifest. It makes
+// no request.
 //
 //	if fields := write.ImmutableFields(err); len(fields) > 0 {
 //		return write.ImmutableError(fields, kind) // says what to do
@@ -29,7 +29,7 @@
 // It also decides which live objects a run may write, by the apply set that they
 // are members of (KEP-3659), and whose fields it may take over, by their field managers.
 //
-//	owner := write.Owner{Manager: "ordapply:shop", Membership: write.Membership{Set: id}}
+//	owner := write.Owner{Manager: "ordapply:shop", Membership: applyset.Membership{Set: id}}
 //	if err := owner.MembershipError(live, write.NameSets(ctx, cluster)); err != nil { // belongs to another set
 //
 // It also reads and changes the values of an object by the field paths of its

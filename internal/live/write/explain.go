@@ -15,8 +15,8 @@ import (
 	"github.com/ordapply/ordapply/kube"
 )
 
-// ExplainInvalid adds a remedy to an error of the API server, using what is known about the
-// Namespaces that the stream contains in addition to the answer.
+// ExplainInvalid adds a remedy to an error of the API server. hasNamespace reports whether the
+// stream contains a Namespace.
 func ExplainInvalid(err error, hasNamespace func(name string) bool) error {
 	if fault.IsNamespaceTerminating(err) {
 		if name := fault.TerminatingNamespace(err); hasNamespace(name) {
@@ -26,9 +26,9 @@ func ExplainInvalid(err error, hasNamespace func(name string) bool) error {
 	return fault.Explain(withoutImmutable(err))
 }
 
-// withoutImmutable returns an answer that names immutable fields beside other errors in other
-// words: those errors come first, and the values that the API server prints of an immutable
-// field, such as a whole Pod template, are left out.
+// withoutImmutable rewords an answer that names immutable fields beside other errors: the other
+// errors come first, and the values that the API server prints of an immutable field, such as a
+// whole Pod template, are left out.
 func withoutImmutable(err error) error {
 	status, ok := err.(*apierrors.StatusError) //nolint:errorlint // not one whose text hides values
 	if !ok || status.ErrStatus.Details == nil || !apierrors.IsInvalid(err) {

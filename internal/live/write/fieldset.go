@@ -11,8 +11,7 @@ import (
 	"github.com/ordapply/ordapply/internal/fields"
 )
 
-// OwnedBy returns the fields that those entries of an object's managedFields name which
-// match.
+// OwnedBy returns the fields in the matching entries of an object's managedFields.
 func OwnedBy(live *unstructured.Unstructured, match func(metav1.ManagedFieldsEntry) bool) *fieldpath.Set {
 	owned := &fieldpath.Set{}
 	for _, entry := range live.GetManagedFields() {
@@ -131,8 +130,8 @@ func RemoveAt(from any, path fieldpath.Path) any {
 	return from
 }
 
-// Overlay merges a manifest's value into a live one. Items of keyed lists
-// replace those with the same keys, or are inserted.
+// Overlay merges a manifest's value into a live one. Items of keyed lists replace
+// items with the same keys, or are inserted.
 func Overlay(live, sent any, owned *fieldpath.Set) any {
 	switch value := sent.(type) {
 	case map[string]any:

@@ -19,7 +19,7 @@ import (
 // any other field until another manager owns them. From then on they are left to it, as with
 // ordapply.dev/ignore-fields: to send them would be a conflict, and to force it would undo the
 // controller's work. A field that the run's manager owns is always sent, because server-side
-// apply deletes what its owner no longer sends.
+// apply deletes fields that are no longer sent.
 
 // filledRow is a row of the table of these fields: docs/apply.md explains each under its name.
 type filledRow struct {
@@ -29,8 +29,7 @@ type filledRow struct {
 	paths func(s Stream, manifest *unstructured.Unstructured) []string
 }
 
-// filledTable returns the table. The writers of each row are named with the source that shows
-// what they write.
+// filledTable returns the table. The writers of each row are named with their source code.
 func filledTable() []filledRow {
 	secret, configMap, claim := schema.GroupKind{Kind: "Secret"}, schema.GroupKind{Kind: "ConfigMap"}, schema.GroupKind{Kind: "PersistentVolumeClaim"}
 	role := schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}

@@ -25,9 +25,9 @@ func ImmutableFields(err error) []string {
 	return InvalidFieldsOf(withoutGeneratedLabels(err), IsImmutable)
 }
 
-// withoutGeneratedLabels returns the answer without what it says of the labels that the API
-// server itself adds to the Pod template of a Job: an apply that removes the last other field
-// of the template's metadata removes them, too. A new Job gets its own.
+// withoutGeneratedLabels returns the answer without its causes about labels that the API server
+// itself adds to the Pod template of a Job: an apply that removes the last other field of the
+// template's metadata removes them, too. A new Job gets its own.
 func withoutGeneratedLabels(err error) error {
 	status, ok := fault.AsStatus(err)
 	if !ok || status.Details == nil || status.Details.Kind != "Job" {
@@ -45,8 +45,8 @@ func InvalidFields(err error) []string {
 	return InvalidFieldsOf(withoutGeneratedLabels(err), func(metav1.StatusCause) bool { return true })
 }
 
-// InvalidFieldsOf returns the fields that the API server reported as invalid, if all of the causes
-// that it gave are of one sort.
+// InvalidFieldsOf returns the fields that the API server reported as invalid, if all its causes
+// are of one sort.
 func InvalidFieldsOf(err error, isOfSort func(metav1.StatusCause) bool) []string {
 	if !apierrors.IsInvalid(err) {
 		return nil
@@ -67,9 +67,9 @@ func InvalidFieldsOf(err error, isOfSort func(metav1.StatusCause) bool) []string
 }
 
 // IsImmutable reports whether a cause is a validation of the API server that forbids to
-// change a field of an object of a built-in kind. The words are those of Kubernetes'
-// validation packages (pkg/apis/*/validation, apimachinery's ValidateImmutableField); the
-// value that they follow may say anything.
+// change a field of an object of a built-in kind. The words are from Kubernetes' validation
+// packages (pkg/apis/*/validation, apimachinery's ValidateImmutableField); the value that they
+// follow may say anything.
 func IsImmutable(cause metav1.StatusCause) bool {
 	switch cause.Type {
 	case metav1.CauseTypeFieldValueInvalid: // "Invalid value: <value>: <words>"
@@ -118,15 +118,15 @@ func MayRecreate(obj *unstructured.Unstructured) bool {
 	return obj.GetAnnotations()[onImmutableAnnotation] == "recreate"
 }
 
-// ImmutableError returns the error for immutable fields: the remedy, and what
-// else a deletion would remove.
+// ImmutableError returns the error for immutable fields: the remedy, and the
+// losses of a deletion.
 func ImmutableError(fields []string, kind string) error {
 	return event.WithCode(event.CodeImmutable, fmt.Errorf("%s cannot be changed on a live %s: give it a new name, or have it deleted and recreated%s with the annotation %s: recreate",
 		JoinFields(fields), kind, lostWith(kind), onImmutableAnnotation))
 }
 
-// lostWith describes what is lost when an object of a kind is deleted and
-// created again.
+// lostWith describes the losses when an object of a kind is deleted and created
+// again.
 func lostWith(kind string) string {
 	switch kind {
 	case "PersistentVolumeClaim":

@@ -8,9 +8,9 @@ import (
 )
 
 // LeftToOthers returns a function that reports whether a manifest leaves a field of its
-// object to other managers: fields that controllers fill in, those that
-// ordapply.dev/ignore-fields names, and kapp's labels in Pod templates. A field of them that another tool wrote stays with its
-// manager when a run takes over what that tool wrote.
+// object to other managers: fields that controllers fill in, fields in
+// ordapply.dev/ignore-fields, and kapp's labels in Pod templates. Such a field of another tool
+// stays with its manager when a run takes over the tool's fields.
 func (s Stream) LeftToOthers(manifest *unstructured.Unstructured) func(fieldpath.Path) bool {
 	paths, scaled := s.LeftPaths(manifest), s.isAutoscaled(manifest)
 	return func(path fieldpath.Path) bool {

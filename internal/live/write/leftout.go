@@ -31,7 +31,7 @@ func (s Stream) dropStatus(obj *unstructured.Unstructured) {
 }
 
 // dropAnnotations removes the annotations that are not sent: stamps that only the plan needs,
-// a fingerprint, keys that the API server rejects, and those that only controllers and kubectl
+// a fingerprint, keys that the API server rejects, and keys that only controllers and kubectl
 // write.
 func dropAnnotations(obj *unstructured.Unstructured) {
 	annotations, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "metadata", "annotations")

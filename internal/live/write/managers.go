@@ -33,7 +33,7 @@ func (o Owner) isOtherSetManager(manager string) bool {
 
 // FormerSetManagers returns the field managers of sets that a live object is no member of:
 // it was released, or its label was removed. Their fields migrate to the run that applies
-// the object next. What a set keeps for itself is no member of any and stays with its set.
+// the object next. A set's own records are members of none and stay with it.
 func (o Owner) FormerSetManagers(live *unstructured.Unstructured) []string {
 	if live == nil || applyset.Record(live) != "" {
 		return nil
@@ -70,7 +70,7 @@ func (o Owner) PreviousManagersOf(live *unstructured.Unstructured) []string {
 	return owners
 }
 
-// OwnFields returns the fields of a live object that this run's manager owns, and those that
+// OwnFields returns the fields of a live object that this run's manager owns, and fields that
 // are migrated to it.
 func (o Owner) OwnFields(live *unstructured.Unstructured) *fieldpath.Set {
 	return OwnedBy(live, o.isOwnEntry(live))
@@ -116,8 +116,8 @@ func (o Owner) ConflictsOnlyWithPrevious(err error, former []string) bool {
 	return len(found) > 0
 }
 
-// MayTake reports whether all fields in conflict may be taken: those of previous managers,
-// and those that force may take. former are the FormerSetManagers of the object.
+// MayTake reports whether all fields in conflict may be taken: fields of previous managers, and
+// fields that force may take. former are the FormerSetManagers of the object.
 func (o Owner) MayTake(err error, former []string) bool {
 	if fault.IsMembershipConflict(err) {
 		return o.ConflictsOnlyWithPrevious(err, former)

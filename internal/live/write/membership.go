@@ -13,7 +13,7 @@ import (
 	"github.com/ordapply/ordapply/kube"
 )
 
-// Owner is what a run writes as.
+// Owner is a run's set and manager.
 type Owner struct {
 	applyset.Membership
 	Manager string // the field manager
@@ -94,7 +94,7 @@ func NameSets(ctx context.Context, cluster Reader) func(set, namespace string) s
 
 // nameSet searches for the parent of a set among the kinds that ordapply and
 // kubectl use, first in the namespace of one of the members, then in all. It
-// skips what may not be read.
+// skips unreadable ones.
 func nameSet(ctx context.Context, cluster Reader, set, namespace string) string {
 	query := kube.Query{Labels: applyset.IDLabel + "=" + set, Metadata: true}
 	for _, place := range []string{namespace, ""} {

@@ -18,8 +18,8 @@ import (
 // A null is sent like any other value. The schema of a custom resource may refuse it:
 // kubectl create and client-side apply then leave the field out, and server-side apply
 // returns an error. Such nulls are left out of a second PATCH. Their paths follow the
-// fingerprint in the annotation ordapply.dev/applied, so that a later run knows from the API
-// server's answer, and not from the owners of fields, what was left out.
+// fingerprint in the annotation ordapply.dev/applied, so that a later run knows them from the
+// API server's answer, and not from the owners of fields.
 
 // Patcher sends a server-side apply, as kube.Cluster does.
 type Patcher interface {
@@ -27,7 +27,7 @@ type Patcher interface {
 }
 
 // Apply applies a body. Where the schema of a custom resource refuses nulls, Apply drops them
-// from the body and applies again. The error is that of the API server.
+// from the body and applies again. The error is the API server's.
 func Apply(ctx context.Context, cluster Patcher, kind kube.Kind, body *unstructured.Unstructured, options kube.PatchOptions) (*unstructured.Unstructured, error) {
 	for {
 		live, err := cluster.Apply(ctx, kind, body, options)

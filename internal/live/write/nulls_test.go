@@ -14,7 +14,7 @@ import (
 )
 
 // strict rejects nulls as the schema of a custom resource does, by the index of the merged
-// list, and records what it is sent.
+// list, and records the bodies it gets.
 type strict struct {
 	refused [][]string // paths that each answer refuses
 	sent    []*unstructured.Unstructured

@@ -30,8 +30,8 @@ const (
 	applied = metav1.ManagedFieldsOperationApply
 )
 
-// Only tools that apply whole manifests are taken over, by whatever operation, and never as
-// the controllers of their own objects.
+// Only tools that apply whole manifests are taken over, by any operation, and never as the
+// controllers of their own objects.
 func TestWhoseFieldsAreTakenOver(t *testing.T) {
 	for name, c := range map[string]struct {
 		object *unstructured.Unstructured
@@ -66,7 +66,7 @@ func TestWhoseFieldsAreTakenOver(t *testing.T) {
 }
 
 // Two tools that apply the same object share the fields that both name. The key of an item,
-// the container of fields and the records of a run are nothing that they share.
+// the container of fields and the records of a run are not shared.
 func TestSharedFields(t *testing.T) {
 	ours := entry("ordapply", applied, `{"f:metadata":{"f:annotations":{"f:ordapply.dev/applied":{}}},"f:spec":{"f:items":{"k:{\"name\":\"x\"}":{".":{},"f:name":{},"f:image":{}}}}}`)
 	for name, c := range map[string]struct {
@@ -85,7 +85,7 @@ func TestSharedFields(t *testing.T) {
 	}
 }
 
-// What left the manifest and another manager owns is named by the outermost field.
+// Fields that left the manifest to another owner are named by the outermost one.
 func TestLeftFields(t *testing.T) {
 	before := entry("ordapply", applied, `{"f:spec":{"f:a":{},"f:items":{"k:{\"name\":\"x\"}":{".":{},"f:name":{},"f:image":{}}}}}`)
 	now := live("v1", "Thing", entry("ordapply", applied, `{"f:spec":{"f:a":{}}}`), entry("helm", update, `{"f:spec":{"f:items":{".":{},"k:{\"name\":\"x\"}":{".":{},"f:name":{},"f:image":{}}}}}`))

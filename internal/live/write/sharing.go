@@ -35,8 +35,8 @@ func (o Owner) SharedWith(live *unstructured.Unstructured) []string {
 	return slices.Compact(managers)
 }
 
-// mayShare reports whether an entry is that of another tool that applies the object: by
-// server-side apply, or one of those that apply whole manifests by updates.
+// mayShare reports whether an entry is of another tool that applies the object: by server-side
+// apply, or whole manifests by updates.
 func (o Owner) mayShare(live *unstructured.Unstructured, manager string, op metav1.ManagedFieldsOperationType, subresource string) bool {
 	if subresource != "" || manager == o.Manager || manager == applyset.BeforeFirstApply {
 		return false
@@ -60,7 +60,7 @@ func (o Owner) ownFields(live *unstructured.Unstructured) *fieldpath.Set {
 }
 
 // values returns the fields of a set that hold a value: neither maps and items, nor the keys
-// of items, which each manager of an item has, nor what a run itself writes.
+// of items, which each manager of an item has, nor a run's own records.
 func values(fields *fieldpath.Set) *fieldpath.Set {
 	found := &fieldpath.Set{}
 	for path := range fields.Leaves().All() {
@@ -148,8 +148,8 @@ func (o Owner) LeftFields(before []metav1.ManagedFieldsEntry, live *unstructured
 	return left
 }
 
-// RedactLeftFields returns left fields without values of Secrets: the path of a field contains what
-// identifies an item of a list.
+// RedactLeftFields returns left fields without values of Secrets: the path of a field contains
+// the keys of list items.
 func RedactLeftFields(all []event.LeftFields, values *redact.Replacer) []event.LeftFields {
 	out := slices.Clone(all)
 	for i, left := range out {
@@ -164,7 +164,7 @@ func RedactLeftFields(all []event.LeftFields, values *redact.Replacer) []event.L
 // outermost lists the fields of a set that are in no other field of it.
 func outermost(set *fieldpath.Set) []string {
 	var outer []fieldpath.Path
-	for path := range set.All() { // a field comes before those in it
+	for path := range set.All() { // a field comes before its subfields
 		within := slices.ContainsFunc(outer, func(o fieldpath.Path) bool { return len(path) > len(o) && path[:len(o)].Equals(o) })
 		if !within && !isRecord(path) && !isKey(path) {
 			outer = append(outer, path.Copy())

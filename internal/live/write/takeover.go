@@ -16,9 +16,9 @@ import (
 // field stays with its manager when the fields of that manager are taken over.
 type Left func(fieldpath.Path) bool
 
-// Takeover decides whose fields a run takes over on a live object: those of previous
-// managers, of kubectl's client-side apply, and, when the run adopts the object, those of the
-// tools that applied it before.
+// Takeover decides whose fields a run takes over on a live object: previous managers',
+// kubectl's client-side apply's, and, when the run adopts the object, those of tools that
+// applied it before.
 type Takeover struct {
 	owner        Owner
 	adopts       bool
@@ -26,7 +26,7 @@ type Takeover struct {
 	claimants    []string // managers that made the object a member of a set
 }
 
-// Takeover returns what is taken over from a live object as it was before the run.
+// Takeover returns the takeover of a live object as it was before the run.
 func (o Owner) Takeover(live *unstructured.Unstructured) Takeover {
 	return Takeover{owner: o, adopts: o.adopts(live), predecessors: o.PreviousManagersOf(live), claimants: applyset.MembershipManagers(live)}
 }
@@ -59,7 +59,7 @@ func (t Takeover) Of(obj *unstructured.Unstructured, left Left) applyset.Ownersh
 	return out
 }
 
-// takesApplier reports whether an entry is that of a tool that applied the object before.
+// takesApplier reports whether an entry is of a tool that applied the object before.
 func (t Takeover) takesApplier(obj *unstructured.Unstructured, entry metav1.ManagedFieldsEntry, fields *fieldpath.Set) bool {
 	if !t.adopts && !slices.Contains(t.owner.Force.Managers, entry.Manager) {
 		return false
@@ -67,8 +67,8 @@ func (t Takeover) takesApplier(obj *unstructured.Unstructured, entry metav1.Mana
 	return isApplier(obj, entry.Manager, entry.Subresource) || isClientSideApply(entry, fields)
 }
 
-// without returns the fields of a tool's entry that a takeover may remove: not the status,
-// and not what the manifest leaves to others.
+// without returns the fields of a tool's entry that a takeover may remove: neither the status
+// nor fields left to others.
 func without(fields *fieldpath.Set, left Left) *fieldpath.Set {
 	taken := &fieldpath.Set{}
 	for path := range fields.All() {
@@ -84,7 +84,7 @@ func isStatus(path fieldpath.Path) bool {
 }
 
 // isClientSideApply reports whether an entry is kubectl's client-side apply under a field
-// manager of the user's choice: it also writes the record of what it applied.
+// manager of the user's choice: it also writes the last-applied record.
 func isClientSideApply(entry metav1.ManagedFieldsEntry, fields *fieldpath.Set) bool {
 	return entry.Operation == metav1.ManagedFieldsOperationUpdate && entry.Subresource == "" &&
 		!strings.HasPrefix(entry.Manager, "kubectl-") && fields.Has(fieldpath.MakePathOrDie("metadata", "annotations", applyset.LastAppliedAnnotation))
@@ -104,7 +104,7 @@ func (o Owner) HasPreviousManagerFields(live *unstructured.Unstructured, left Le
 	return candidate && (o.Takeover(live).Of(live, left).Changes || o.needsBody(live))
 }
 
-// needsBody reports whether only the whole object shows what is taken over: an entry in
+// needsBody reports whether only the whole object shows the fields to take over: an entry in
 // another version of the API names fields that the object may not have in this one.
 func (o Owner) needsBody(live *unstructured.Unstructured) bool {
 	for key := range live.Object {
@@ -126,7 +126,7 @@ func (o Owner) adopts(live *unstructured.Unstructured) bool {
 	})
 }
 
-// IsOwnEntry reports whether an entry is that of runs of this set, or without a set.
+// IsOwnEntry reports whether an entry is of runs of this set, or without a set.
 func (o Owner) IsOwnEntry(entry metav1.ManagedFieldsEntry) bool {
 	base, _, _ := strings.Cut(o.Manager, ":")
 	return entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" &&

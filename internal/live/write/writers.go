@@ -31,12 +31,12 @@ func WasCreatedBy(live *unstructured.Unstructured, manager string) bool {
 	return own != nil && !slices.ContainsFunc(others, func(other time.Time) bool { return !own.Time().Before(other) })
 }
 
-// ExistingOf returns what is proven about a live object before a run on a set writes it.
+// ExistingOf returns the proven state of a live object before a run on a set writes it.
 func ExistingOf(live *unstructured.Unstructured, set string) event.Existing {
 	return event.Existing{ID: kube.Meta(live).ID, Origin: OriginOf(live, set), Known: true, WrittenBySet: WrittenOnlyBy(live, set)}
 }
 
-// OriginOf returns what a live object is before a run on a set writes it.
+// OriginOf returns the origin of a live object before a run on a set writes it.
 func OriginOf(live *unstructured.Unstructured, set string) event.Origin {
 	if applyset.Owner(live) == set {
 		return event.Origin{Member: true, Former: event.Former{UID: live.GetUID()}}
@@ -44,8 +44,8 @@ func OriginOf(live *unstructured.Unstructured, set string) event.Origin {
 	return event.Origin{Adopted: true, Former: formerOf(live)}
 }
 
-// WrittenOnlyBy reports whether no field manager but those of a set wrote a live object.
-// Status does not count.
+// WrittenOnlyBy reports whether only field managers of a set wrote a live object. Status does
+// not count.
 func WrittenOnlyBy(live *unstructured.Unstructured, set string) bool {
 	for w := range applyset.Writers(live) {
 		if w.Subresource == "" && !applyset.IsManager(w.Manager, set) {
@@ -55,7 +55,7 @@ func WrittenOnlyBy(live *unstructured.Unstructured, set string) bool {
 	return true
 }
 
-// formerOf returns what a live object is before a run adopts it.
+// formerOf returns the owner of a live object before a run adopts it.
 func formerOf(live *unstructured.Unstructured) event.Former {
 	former := event.Former{UID: live.GetUID(), Set: applyset.Owner(live)}
 	if former.Set != "" {

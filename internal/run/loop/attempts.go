@@ -64,7 +64,7 @@ func (a *Attempts) Final(cause error) error {
 }
 
 // Retry records that the request, such as "apply Deployment shop/web", is sent again after a
-// pause. It returns what is reported about that.
+// pause. It returns the report about that.
 func (a *Attempts) Retry(ctx context.Context, of string, cause error, pause time.Duration) string {
 	a.Cause = cause
 	cause = fault.TimeoutInWords(cause)

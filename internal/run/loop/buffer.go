@@ -12,7 +12,7 @@ type Buffer struct {
 	change Change
 }
 
-// Put replaces what the buffer holds.
+// Put replaces the held change.
 func (b *Buffer) Put(obj *unstructured.Unstructured, change Change) { *b = Buffer{obj, change} }
 
 // Take empties the buffer. It returns the object if it is the same as in the answer to the PATCH

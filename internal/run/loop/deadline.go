@@ -7,7 +7,7 @@ import (
 
 // WithTimeout returns a context that ends after limit with a cause, which
 // should match context.DeadlineExceeded: a run then ends by its timeout instead
-// Of an interrupt. Use PastDeadline for work that must outlive the timeout, such
+// of an interrupt. Use PastDeadline for work that must outlive the timeout, such
 // as explaining the end of a run.
 func WithTimeout(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc) {
 	limited, cancel := context.WithTimeoutCause(ctx, limit, cause)

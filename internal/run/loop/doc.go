@@ -19,7 +19,7 @@
 //	watches := loop.NewWatches(&loop, cluster, set, loop.WatchRun{Object: objectOf, OnChange: handle, …})
 //	watches.Count(step, id) // before the first Follow, for each step
 //	watches.Follow(step)    // OnChange is called with its changes
-//	watches.Unfollow(step)  // which ends a watch that nothing follows any more
+//	watches.Unfollow(step)  // ends a watch that nothing follows any more
 //
 // The loop is shared by an apply and a deletion: workers send requests,
 // watches and timers send functions, and one goroutine calls these one after the other.

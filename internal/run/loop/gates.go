@@ -2,10 +2,10 @@ package loop
 
 import "github.com/ordapply/ordapply/ordering"
 
-// Graph is what waits for what.
+// Graph is a graph of waits.
 type Graph struct {
 	edges [][]Edge // per node, its dependents
-	holds []int    // per node, what it still waits for
+	holds []int    // per node, its remaining waits
 }
 
 // Edge makes a node wait until another one has passed a gate.
@@ -65,7 +65,7 @@ func (g *Graph) Release(node int) bool {
 func (g *Graph) From(node int) []Edge { return g.edges[node] }
 
 // Firm returns the nodes that wait for a node that is applied, directly or through others, by
-// edges of which none may be let go of.
+// edges that may not be let go of.
 func (g *Graph) Firm(node int) map[int]bool {
 	firm := map[int]bool{}
 	for walk := []int{node}; len(walk) > 0; walk = walk[1:] {
@@ -105,8 +105,8 @@ func (g *Graph) Dependents(node int) []int {
 }
 
 // EachBlocked visits the nodes that cannot start any more because a node failed, directly or
-// through others. passed reports whether the node had passed a gate. visit returns whether what waits
-// for the visited node is blocked, too.
+// through others. passed reports whether the node had passed a gate. visit reports whether
+// dependents of the visited node are blocked, too.
 func (g *Graph) EachBlocked(node int, passed func(ordering.Gate) bool, visit func(node int) bool) {
 	seen := map[int]bool{}
 	var walk func(node int, passed func(ordering.Gate) bool)
@@ -124,7 +124,7 @@ func (g *Graph) EachBlocked(node int, passed func(ordering.Gate) bool, visit fun
 	walk(node, passed)
 }
 
-// NoGate is that a node has passed no gate.
+// NoGate reports that a node has passed no gate.
 func NoGate(ordering.Gate) bool { return false }
 
 // Queue holds nodes that may start.
@@ -133,7 +133,7 @@ type Queue []int
 // Add adds a node.
 func (q *Queue) Add(node int) { *q = append(*q, node) }
 
-// Drain starts the nodes in order, each with those that its start adds before the next.
+// Drain starts the nodes in order, nodes that a start adds before the next.
 func (q *Queue) Drain(start func(node int)) {
 	for len(*q) > 0 {
 		next, rest := (*q)[0], (*q)[1:]

@@ -7,9 +7,9 @@ import (
 	"github.com/ordapply/ordapply/apply/event"
 )
 
-// Join joins the failures of a run in plan order, followed by what ended the
-// run early. A run that timed out returns an error as long as something is
-// left, even when nothing has failed.
+// Join joins the failures of a run in plan order, followed by the cause of an
+// early end. A run that timed out returns an error as long as something is left,
+// even when nothing has failed.
 func (l *Loop) Join(s *event.Summary, timeout time.Duration) error {
 	var errs []error
 	var left []event.Result

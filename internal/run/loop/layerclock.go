@@ -6,7 +6,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Clocks are those of the layers of a plan that have a timeout.
+// Clocks are the clocks of a plan's layers with a timeout.
 type Clocks struct {
 	loop      *Loop
 	plan      *ordering.Plan
@@ -22,8 +22,8 @@ type clock struct {
 	timer  int // identifies the current timer; older ones are stale
 }
 
-// NewClocks returns the clocks of a plan, all stopped. After onTimeout the clock starts again, for
-// what is left of the layer.
+// NewClocks returns the clocks of a plan, all stopped. After onTimeout the clock starts again,
+// for the rest of the layer.
 func NewClocks(l *Loop, plan *ordering.Plan, onTimeout func(layer int)) *Clocks {
 	c := &Clocks{loop: l, plan: plan, onTimeout: onTimeout, clocks: map[int]*clock{}}
 	for n, layer := range plan.Layers {
@@ -44,7 +44,7 @@ func (c *Clocks) Start(step int) {
 	}
 }
 
-// Stop ends what Start began.
+// Stop ends the count of Start.
 func (c *Clocks) Stop(step int) {
 	for _, layer := range c.Of(step) {
 		one := c.clocks[layer]

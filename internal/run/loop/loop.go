@@ -44,12 +44,12 @@ type End struct {
 type Task struct {
 	Do      func(context.Context) (then func())
 	Started func()
-	// Completes is set for the rest of what an earlier task began: it is also done while the
-	// run stops, unless the run may no longer write.
+	// Completes is set for the rest of an earlier task: it is also done while the run stops,
+	// unless the run may no longer write.
 	Completes bool
 }
 
-// EndCause is what ended a run before its plan was complete.
+// EndCause is the cause of a run's end before its plan was complete.
 type EndCause int
 
 const (
@@ -61,11 +61,11 @@ const (
 	ByWaiting // it only waits, and is one pass of several, see Loop.OnePass
 )
 
-// ShutdownGrace is how long requests in flight, and what completes them, may take once the
-// run stops.
+// ShutdownGrace is how long requests in flight, and tasks with Completes, may take once the run
+// stops.
 const ShutdownGrace = 10 * time.Second
 
-// StartWorkers starts the workers, which wait for tasks from runLoop.
+// StartWorkers starts the workers, which wait for tasks from RunLoop.
 func (l *Loop) StartWorkers(ctx context.Context, workers int) {
 	ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	l.Ctx = func() context.Context { return ctx }
@@ -228,12 +228,12 @@ func (l *Loop) Stop(cause EndCause) {
 }
 
 // While a run waits it sends no requests, so an unreachable API server shows
-// only in its watches: they break and cannot be opened again. That is
-// Reported once, for the first resource that is waited for, and once more
-// when the API server is reachable again.
+// only in its watches: they break and cannot be opened again. That is reported
+// once, for the first resource that is waited for, and once more when the API
+// server is reachable again.
 
 // outageReportDelay is how long the API server must be unreachable before that is
-// Reported: one that restarts behind a load balancer is back sooner.
+// reported: one that restarts behind a load balancer is back sooner.
 const outageReportDelay = 5 * time.Second
 
 // Connectivity tracks whether the API server can be reached, as far as watches show.

@@ -6,9 +6,9 @@ type Outages struct {
 	*Loop
 	// First returns the first step that is waited for; false without one.
 	First func() (step int, found bool)
-	// Detail returns what a step waits for; false when it has ended.
+	// Detail returns the detail of a step; false when it has ended.
 	Detail func(step int) (detail string, waits bool)
-	// Report replaces what a step waits for.
+	// Report replaces the detail of a step.
 	Report func(step int, detail string)
 
 	step   int
@@ -35,7 +35,8 @@ func (o *Outages) reportEnd() {
 	o.open = false
 }
 
-// LastDetail returns what a step that is given up waited for, and why nothing newer is known.
+// LastDetail returns the last detail of a step that is given up, and why nothing newer is
+// known.
 func (o *Outages) LastDetail(step int, detail string) string {
 	if o.open && step == o.step {
 		detail = o.before

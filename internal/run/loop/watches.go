@@ -11,8 +11,8 @@ import (
 )
 
 // WatchKey identifies a watch: of a kind's objects, in all namespaces or one,
-// narrowed to the members of an apply set, to a name, to the EndpointSlices
-// Of a Service, to the Pods of a workload, or to the events about an object.
+// narrowed to the members of an apply set, to a name, to the EndpointSlices of a
+// Service, to the Pods of a workload, or to the events about an object.
 type WatchKey struct {
 	Resource  schema.GroupVersionResource
 	Namespace string // "" for all
@@ -56,10 +56,9 @@ func KindNamespaceOf(id object.ID) KindNamespace {
 }
 
 // WatchSelector chooses the watches of a run: as few as possible without reporting
-// unrelated objects. Objects are watched by name where there are one or two
-// Of a kind, members of an apply set by its label, in all namespaces at once,
-// and others by kind and namespace. A watch of all namespaces that is
-// Forbidden is replaced by one for each.
+// unrelated objects. Objects are watched by name where there are one or two of a kind, members
+// of an apply set by its label, in all namespaces at once, and others by kind and namespace. A
+// watch of all namespaces that is forbidden is replaced by one for each.
 type WatchSelector struct {
 	Set       string                // "" for none
 	counts    map[KindNamespace]int // number of the run's objects of one kind in one namespace
@@ -86,8 +85,7 @@ func (w WatchSelector) Count(id object.ID) {
 	w.spread[id.GroupKind()] = s
 }
 
-// MaxNamedWatches is the number of objects of a kind up to which they are watched by
-// Name.
+// MaxNamedWatches is the number of objects of a kind up to which they are watched by name.
 const MaxNamedWatches = 2
 
 // Of returns the watch that reports an object. unlabelled is set for an object

@@ -10,7 +10,7 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Change is what happened to an object.
+// Change is the kind of a change.
 type Change int
 
 // The changes.
@@ -42,7 +42,7 @@ type Watches struct {
 	steps    map[object.ID]int
 	open     map[WatchKey]*watch
 	keys     map[int]WatchKey // of the steps that follow a watch
-	polled   map[int]bool     // steps whose objects are read every loop.PollEvery
+	polled   map[int]bool     // steps whose objects are read every PollEvery
 }
 
 // watch is one open watch.
@@ -51,7 +51,8 @@ type watch struct {
 	end       context.CancelFunc
 }
 
-// NewWatches returns the watches of a run on the members of an apply set, or of no set if that is "".
+// NewWatches returns the watches of a run on the members of an apply set, or of no set if that
+// is "".
 func NewWatches(l *Loop, cluster kube.Cluster, set string, run WatchRun) *Watches {
 	return &Watches{
 		run: run, loop: l, cluster: cluster, selector: NewWatchSelector(set),
@@ -110,7 +111,7 @@ func (w *Watches) keyOf(step int) WatchKey {
 // IsPolled reports whether a step's object is read again and again, as it may not be watched.
 func (w *Watches) IsPolled(step int) bool { return w.polled[step] }
 
-// handle handles what a watch reports.
+// handle handles a watch event.
 func (w *Watches) handle(c KeyedWatchEvent) {
 	change := Seen
 	switch {
@@ -148,7 +149,7 @@ func (w *Watches) recheck(step int, c KeyedWatchEvent, listed map[string]bool) {
 	}
 }
 
-// poll reads a step's object every loop.PollEvery, as long as it is awaited.
+// poll reads a step's object every PollEvery, as long as it is awaited.
 func (w *Watches) poll(step int) {
 	if w.polled[step] = w.run.IsAwaited(step); w.polled[step] {
 		w.run.Read(step)

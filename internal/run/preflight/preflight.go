@@ -28,7 +28,7 @@ type Checks struct {
 }
 
 // Each calls fail with the error of each step that has one: foreign members first, all of them,
-// then the others that have not ended, such as by the failure of what they depend on.
+// then the others that have not ended, such as by the failure of a dependency.
 func (c Checks) Each(ctx context.Context, hasEnded func(step int) bool, fail func(step int, err error)) {
 	named := write.NameSets(ctx, c.Cluster)
 	for i, read := range c.Reads {

@@ -12,9 +12,9 @@ import (
 	judgestatus "github.com/ordapply/ordapply/internal/judge/status"
 )
 
-// A failure that an object reported before this run touched it may be what the run repairs:
-// a Deployment does not forget that its deadline passed when the ConfigMap that it reads
-// is corrected. Such a failure counts when the object has had its own time again.
+// A failure that an object reported before this run touched it may be the one that the run
+// repairs: a Deployment does not forget that its deadline passed when the ConfigMap that it
+// reads is corrected. Such a failure counts when the object has had its own time again.
 
 // failedBefore reports whether a failure is the one that the object reported when it was
 // applied, and may end.
@@ -22,7 +22,7 @@ func (a Applied) failedBefore(live *unstructured.Unstructured, found health.Asse
 	return found.Verdict == health.Failed && !found.Final && !a.IsNew && a.before != nil && reflect.DeepEqual(a.before, a.trouble(live))
 }
 
-// trouble is what a failure of an object is recognized by; nil if it reports nothing.
+// trouble identifies a failure of an object; nil if it reports nothing.
 func (a Applied) trouble(live *unstructured.Unstructured) any {
 	status := judgestatus.Status(live)
 	if len(status) == 0 {
@@ -53,8 +53,7 @@ func (j Judge) ownTime(live *unstructured.Unstructured) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// Observe records whether more of what the object counts is ready than ever since it was
-// applied.
+// Observe records whether the object's ready count is higher than ever since it was applied.
 func (a *Applied) Observe(live *unstructured.Unstructured) {
 	switch n := judgestatus.ReadyCount(judgestatus.Status(live)); {
 	case a.mostReady < 0:

@@ -33,8 +33,8 @@ type columnRead struct {
 	pending []int // steps that are judged when it is done
 }
 
-// NewColumns returns a reader of printer columns. onRead is called for the steps that
-// waited for those of their kind.
+// NewColumns returns a reader of printer columns. onRead is called for the steps that waited
+// for their kind's.
 func NewColumns(l *loop.Loop, cluster kube.Cluster, assessor *health.Assessor, onRead func(step int)) *Columns {
 	return &Columns{l, cluster, assessor, onRead, map[string]*columnRead{}}
 }

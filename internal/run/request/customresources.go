@@ -9,11 +9,11 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// RejectedByCRDs returns a function that returns the error of a custom resource which the
-// API server rejects once the stream's own CustomResourceDefinitions are applied; nil for any
-// other resource. reads are the live objects of the plan's steps. A definition that is
-// unchanged is left to the API server, which knows more. So is what an object that exists
-// may keep: it tolerates invalid values that the manifest does not change.
+// RejectedByCRDs returns a function that returns the error of a custom resource that the API
+// server rejects once the stream's own CustomResourceDefinitions are applied; nil for any other
+// resource. reads are the live objects of the plan's steps. A definition that is unchanged is
+// left to the API server, which knows more. So are invalid values that the manifest does not
+// change: an existing object may keep them.
 func (r Reader) RejectedByCRDs(plan *ordering.Plan, reads []LiveObject) func(i int) error {
 	changes := r.changedByCRDs(plan, reads)
 	if !slices.Contains(changes, true) {

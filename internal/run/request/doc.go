@@ -1,4 +1,4 @@
-// Package request has the requests of a run about its own objects, and the judgement of the answers.
+// Package request has the requests of a run about its own objects, and judges the answers.
 //
 // It reads the live objects of a stream, with one LIST for each kind and
 // namespace, and proves which of them a PATCH would not change.
@@ -24,10 +24,9 @@
 // before, and the first status may say nothing. The run waits up to the
 // status grace for a better one, and then uses the status as it is.
 //
-// It also sends what a run asks of the API server about one resource: its PATCH, the
-// PATCH that makes room for it, the migration of fields, and the deletion of what is to be
-// created again.
+// It also sends the requests of a run about one resource: its PATCH, the PATCH that makes room
+// for it, the migration of fields, and the deletion before a recreation.
 //
 //	sender := request.Sender{Cluster: cluster, Owner: owner}
-//	live, err := sender.Send(ctx, request.Request{Op: request.Patch, Kind: kind, Object: manifest, Bodies: bodies, Options: options})
+//	answer, err := sender.Send(ctx, request.Request{Op: request.Patch, Kind: kind, Object: manifest, Bodies: bodies, Options: options})
 package request

@@ -50,7 +50,7 @@ func (s Sender) keepsLabels(ctx context.Context, q Request, sent *unstructured.U
 	return err == nil && write.KeepKappLabels(sent, live)
 }
 
-// forcedDryRun returns the live object, and what a forced PATCH would make of it.
+// forcedDryRun returns the live object, and the result of a forced PATCH.
 func (s Sender) forcedDryRun(ctx context.Context, q Request, sent *unstructured.Unstructured) (before, after *unstructured.Unstructured, err error) {
 	if before, err = s.get(ctx, q); err != nil {
 		return nil, nil, err

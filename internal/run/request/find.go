@@ -20,7 +20,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// findersAtOnce bounds the concurrent requests of Find.
+// findersAtOnce bounds the concurrent requests of FindMetadata.
 const findersAtOnce = 32
 
 // FindMetadata returns the metadata of the resources that exist in the cluster. It
@@ -50,8 +50,8 @@ func FindMetadata(ctx context.Context, cluster kube.Cluster, resources []orderin
 	return found, errors.Join(errs...)
 }
 
-// findAll finds resources of one kind in one namespace. A kind that is not
-// served counts as without objects only when that is certain, see ReadServed.
+// findAll finds resources of one kind in one namespace. A kind that is not served counts
+// as without objects only when that is certain, see kube.ReadServed.
 func findAll(ctx context.Context, cluster kube.Cluster, members []ordering.Resource) (found []*unstructured.Unstructured, err error) {
 	first := members[0]
 	gk := schema.GroupKind{Group: first.Group, Kind: first.Kind}

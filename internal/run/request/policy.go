@@ -13,8 +13,8 @@ func (r Reader) Policy(i int, live *unstructured.Unstructured) (applyset.Policy,
 	return applyset.PolicyOf(r.Manifests[i], live)
 }
 
-// LeftBecause returns why an object that exists is left as it is, whatever its manifest
-// says; "" when it is applied.
+// LeftBecause returns why an object that exists is left as it is, despite its manifest; "" when
+// it is applied.
 func (r Reader) LeftBecause(i int, live *unstructured.Unstructured) string {
 	policy, why := r.Policy(i, live)
 	if live == nil || policy == applyset.Apply {

@@ -27,8 +27,8 @@ func IdentityOf(live *unstructured.Unstructured) Identity {
 	return Identity{string(live.GetUID()), live.GetGeneration(), live.GetResourceVersion()}
 }
 
-// Applied is an object that a run has applied, and what its readiness depends on besides
-// its status.
+// Applied is an object that a run has applied, and the facts behind its readiness besides its
+// status.
 type Applied struct {
 	Manifest    *unstructured.Unstructured
 	HasStatus   bool      // its kind has the status subresource
@@ -37,8 +37,8 @@ type Applied struct {
 	IsNew       bool      // this run created the object, judging by its age and earlier reads
 	SpecChanged bool      // this run changed the spec of an existing object
 	patchStatus any       // the status in the answer to the PATCH, which may describe the spec before
-	before      any       // what a failure that is older than the run is recognized by
-	mostReady   int64     // the highest count of what is ready; -1: none was seen
+	before      any       // identifies a failure that is older than the run
+	mostReady   int64     // the highest ready count; -1: none was seen
 	progressAt  time.Time // when that was last exceeded
 }
 
@@ -54,9 +54,9 @@ func (a *Applied) Start(live *unstructured.Unstructured, existed bool) {
 	}
 }
 
-// RecordChange records what the PATCH with this answer did to the object: created it,
-// changed its spec, or neither. before is the object that was read before, and known whether
-// it was known to exist or not.
+// RecordChange records whether the PATCH with this answer created the object, changed its spec,
+// or neither. before is the object that was read before, and known whether it was known to
+// exist or not.
 func (a *Applied) RecordChange(before Identity, live *unstructured.Unstructured, known bool) {
 	now := IdentityOf(live)
 	switch {
@@ -134,8 +134,8 @@ func (j Judge) Assess(applied Applied, live *unstructured.Unstructured) (a healt
 	return j.Health.AfterGrace(a), time.Time{}
 }
 
-// actingDelay is after how long a failure is judged again that may be what the run is about
-// to repair.
+// actingDelay is the pause before a failure that the run may be about to repair is judged
+// again.
 const actingDelay = time.Second
 
 // isStale reports whether a verdict may describe the spec before the change:
@@ -161,8 +161,8 @@ func (j Judge) isFromStatus(live *unstructured.Unstructured, a health.Assessment
 }
 
 // mayBeTransient reports whether a failure may be transient: the controller of
-// a custom resource may have only started on what this run sent. It is not
-// when the controller reports the failure as final for this generation.
+// a custom resource may have only started on this run's change. It is not when
+// the controller reports the failure as final for this generation.
 func (a Applied) mayBeTransient(found health.Assessment) bool {
 	switch {
 	case found.Verdict == health.Failed && found.WithoutGeneration: // unchanged objects too: an earlier wave may repair them

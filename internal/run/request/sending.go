@@ -32,7 +32,7 @@ type Request struct {
 	Op           Op
 	Kind         kube.Kind
 	Object       *unstructured.Unstructured // as in the manifest
-	Bodies       write.Stream               // what it is sent as
+	Bodies       write.Stream               // builds the sent body
 	Options      kube.PatchOptions
 	Precondition Identity                   // for Patch: precondition, the object as it was read; zero: none
 	Known        bool                       // for Patch: it is known whether the object exists
@@ -43,7 +43,7 @@ type Request struct {
 	BeforePatch  bool                       // for Migrate: the manifest was not applied yet, so conflicts must be found first
 }
 
-// Answer is what a request returned.
+// Answer is the result of a request.
 type Answer struct {
 	Live      *unstructured.Unstructured // for Recreate: as it was; nil for Migrate
 	TakenFrom []string                   // for Migrate: the managers whose fields were taken over
@@ -57,8 +57,8 @@ type Sender struct {
 	Manifests []*unstructured.Unstructured // of the run
 }
 
-// Send sends a request, and returns the answer. The error is that of the API server, or says
-// why nothing was sent, as that of recreate.Check.
+// Send sends a request, and returns the answer. The error is the API server's, or says why
+// nothing was sent, as recreate.Check's does.
 func (s Sender) Send(ctx context.Context, q Request) (Answer, error) {
 	switch q.Op {
 	case Get:
@@ -100,9 +100,9 @@ func (s Sender) get(ctx context.Context, q Request) (*unstructured.Unstructured,
 	return s.Cluster.Get(ctx, q.Kind, q.Object.GetNamespace(), q.Object.GetName())
 }
 
-// body returns what is sent. An object whose manifest leaves fields to other managers is
-// read if it was not, to see which of them they own now. The PATCH then is for this very
-// object: what is created again gets all fields.
+// body returns the sent body. An object whose manifest leaves fields to other managers is read
+// if it was not, to see which of them they own now. The PATCH then is for this very object: a
+// new one gets all fields.
 func (s Sender) body(ctx context.Context, q Request) (*unstructured.Unstructured, error) {
 	if !q.Bodies.DependsOnLive(q.Object) {
 		return q.Bodies.Body(q.Object)
@@ -146,7 +146,7 @@ func (s Sender) patchWithPrecondition(ctx context.Context, q Request, sent *unst
 	if err := kube.MayWrite(ctx); err != nil {
 		return Answer{}, err
 	}
-	q.Known = false // what was read is outdated
+	q.Known = false // the read is outdated
 	if sent, err = s.body(ctx, q); err != nil {
 		return Answer{}, err
 	}
@@ -203,8 +203,8 @@ func (s Sender) unblock(ctx context.Context, q Request, sent *unstructured.Unstr
 	sent.SetResourceVersion(claimed.GetResourceVersion())
 	applied, err := write.Apply(ctx, s.Cluster, q.Kind, sent, q.Options)
 	if err != nil {
-		// What is refused changes nothing, the owners of fields included. If this fails, the
-		// object has changed since or cannot be reached, and the claim does no harm.
+		// A refusal changes nothing, the owners of fields included. If this fails, the object
+		// has changed since or cannot be reached, and the claim does no harm.
 		_ = s.Cluster.SetManagedFields(ctx, q.Kind, claimed, live.GetManagedFields(), s.Owner.Manager)
 	}
 	return applied, err

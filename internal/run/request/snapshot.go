@@ -20,7 +20,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Lister is what a snapshot reads; kube.Cluster is one.
+// Lister is the source of a snapshot; kube.Cluster is one.
 type Lister interface {
 	kube.Discovery
 	Get(ctx context.Context, kind kube.Kind, namespace, name string) (*unstructured.Unstructured, error)
@@ -49,7 +49,7 @@ func NewReader(cluster Lister, owner write.Owner, plan *ordering.Plan, manifests
 	return r
 }
 
-// LiveObject is what was read of one manifest's object. The zero value was not read.
+// LiveObject is one manifest's object as read. The zero value was not read.
 type LiveObject struct {
 	Live     *unstructured.Unstructured // nil when it does not exist or is not known
 	Known    bool                       // it is known whether it exists
@@ -131,7 +131,7 @@ func (r Reader) isReadyWhenCreated(obj *unstructured.Unstructured) bool {
 	return r.Health.Assess(obj).Rule == health.Exists || len(kube.DefinedKinds(obj)) > 0
 }
 
-// Object returns what was read of one manifest's object in an epoch.
+// Object returns one manifest's object as read in an epoch.
 func (r Reader) Object(l *LiveList, seen Result, i, epoch int) LiveObject {
 	name := r.Manifests[i].GetName()
 	if err := seen.failed[name]; err != nil {
@@ -185,13 +185,13 @@ func (r Reader) readForComparison(ctx context.Context, l *LiveList) Result {
 	whole := r.ReadList(ctx, l)
 	if len(whole.failed) > 0 {
 		l.metadata = true
-		return seen // what is not proven unchanged is sent
+		return seen // unproven objects are sent
 	}
 	return whole
 }
 
 // needsWholeObjects reports whether some object can only be proven unchanged by its
-// body. It remembers those that need none.
+// body. It remembers objects without that need.
 func (r Reader) needsWholeObjects(l *LiveList, seen Result) bool {
 	return slices.ContainsFunc(l.Members, func(i int) bool {
 		name := r.Manifests[i].GetName()
@@ -200,7 +200,7 @@ func (r Reader) needsWholeObjects(l *LiveList, seen Result) bool {
 			return false
 		}
 		if mutation.Has(r.Manifests[i].GetAnnotations()) || mutation.Has(live.GetAnnotations()) {
-			return true // it is compared when it has its values; those that it had may be secret
+			return true // it is compared when it has its values; earlier ones may be secret
 		}
 		proof := r.compare(i, live)
 		seen.same[name] = proof == applyset.Same
@@ -213,7 +213,7 @@ func (r Reader) needsWholeObjects(l *LiveList, seen Result) bool {
 type Result struct {
 	objects map[string]*unstructured.Unstructured
 	failed  map[string]error // why an object could not be read
-	same    map[string]bool  // what was proven unchanged
+	same    map[string]bool  // proven unchanged
 	each    bool             // each was read with a GET of its own, whole
 }
 
@@ -264,8 +264,8 @@ func (r Reader) readEach(ctx context.Context, l *LiveList, seen *Result) {
 	})
 }
 
-// MembershipErrors returns which of the objects of a list that was read may not become
-// members, with the reason, by name.
+// MembershipErrors returns the objects of a list that may not become members,
+// with the reason, by name.
 func (r Reader) MembershipErrors(ctx context.Context, l *LiveList, seen Result) map[string]error {
 	named := write.NameSets(ctx, r.Cluster)
 	refused := map[string]error{}

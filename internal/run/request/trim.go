@@ -17,10 +17,10 @@ func Trim(live, manifest *unstructured.Unstructured) {
 	shareEqual(live.Object, manifest.Object)
 }
 
-// TrimWorkload does what Trim does, for an object that is not judged again
-// unless it changes. The spec of a workload is replaced by that of the manifest,
-// without the server's defaults, unless its replicas or paused differ. The
-// selector is kept: a Job's is set by the server.
+// TrimWorkload is Trim for an object that is not judged again unless it changes.
+// The spec of a workload is replaced by that of the manifest, without the
+// server's defaults, unless its replicas or paused differ. The selector is kept:
+// a Job's is set by the server.
 func TrimWorkload(live, manifest *unstructured.Unstructured) {
 	spec, _ := live.Object["spec"].(map[string]any)
 	own, _ := manifest.Object["spec"].(map[string]any)

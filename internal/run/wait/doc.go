@@ -1,7 +1,7 @@
-// Package wait has what a run waits for besides the objects that it applies: kinds, endpoints, Pods,
-// objects outside the stream.
+// Package wait has the waits of a run besides the one for its own objects: kinds, endpoints,
+// Pods, objects outside the stream.
 //
-// It reports, during a run, what keeps the Pods of workloads from starting.
+// It reports, during a run, why Pods of workloads do not start.
 //
 //	watcher := wait.NewPodWatcher(&loop, cluster, wait.PodRun{IsWaiting: isWaiting, Live: live, OnProblem: report})
 //	watcher.Start(step, id)       // a Deployment that is waited for
@@ -23,8 +23,7 @@
 //		o.AddWaiter(step) // OnChange is called for it when the object changes
 //	}
 //
-// It also waits until an API server serves kinds, and says what is wrong where it does
-// not.
+// It also waits until an API server serves kinds, and explains where it does not.
 //
 //	waiter := wait.NewKindWaiter(&loop, cluster, wait.KindRun{OnServed: send})
 //	if waiter.Await(step, gvk) { // OnServed is called later
@@ -44,12 +43,12 @@
 // Each Service is read once; one without ready endpoints is watched until it
 // has some. All steps that wait for a Service share the read and the watch.
 //
-// It also tells for how long nothing that a run waits for has moved.
+// It also measures for how long nothing that a run waits for has moved.
 //
 //	clock := wait.NewClock(time.Now())
 //	clock.Saw(now, "Deployment shop/web", "Replicas: 0/1") // a movement, unless it was seen before
 //	if clock.For(now) >= 30*time.Second { letGo() }
 //
-// What repeats is no movement: a container that crashes again and again, a probe that fails
-// each time, a program that writes the time of its last try.
+// Repetition is no movement: a container that crashes again and again, a probe that fails each
+// time, a program that writes the time of its last try.
 package wait

@@ -38,7 +38,7 @@ type service struct {
 	end     func()        // ends the watch
 }
 
-// NewEndpointWaiter returns a Waiter for the steps of a run.
+// NewEndpointWaiter returns an EndpointWaiter for the steps of a run.
 func NewEndpointWaiter(l *loop.Loop, cluster kube.Cluster, run EndpointRun) *EndpointWaiter {
 	return &EndpointWaiter{run: run, loop: l, cluster: cluster, services: map[object.ID]*service{}}
 }

@@ -8,17 +8,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// SeenEvent is what is read of one event.
+// SeenEvent holds the fields read of one event.
 type SeenEvent struct {
 	About  string // the name of its object
 	Reason string
 	State  string // equal for an event that repeats itself
-	what   string // what the message quotes first: an image
+	what   string // the first quote of the message: an image
 	at     time.Time
 }
 
-// EventsAbout returns the events about objects with a name, and about those that are named
-// after them, as the Pods of a workload are.
+// EventsAbout returns the events about objects with a name, and about objects named after them,
+// as the Pods of a workload are.
 func EventsAbout(listed []*unstructured.Unstructured, name string) []SeenEvent {
 	var out []SeenEvent
 	for _, obj := range listed {
@@ -55,8 +55,8 @@ func Works(events []SeenEvent) bool {
 	})
 }
 
-// endsOf returns the reasons of the events that end what one with a reason begins; nil if
-// that begins nothing.
+// endsOf returns the reasons of the events that end the work of one with a reason; nil if that
+// begins none.
 func endsOf(reason string) []string {
 	switch reason {
 	case "Pulling":

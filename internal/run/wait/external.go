@@ -69,8 +69,8 @@ func (o *External) AddWaiter(step int) {
 	}
 }
 
-// Detail describes what a step waits for, with a remedy where that
-// does not exist.
+// Detail describes the wait for the object, with a remedy where that does not
+// exist.
 func (o *External) Detail(need ordering.Need) string {
 	switch missing := o.live == nil; {
 	case need.Why.Rule == ordering.RuleExcluded && missing:
@@ -86,8 +86,8 @@ func (o *External) Detail(need ordering.Need) string {
 // Get returns an object that is watched; nil when it is not.
 func (s *Externals) Get(id object.ID) *External { return s.byID[id] }
 
-// Watch starts to watch an object; with loop.Loop.OnePass it is read once instead. The error says that the scope of its kind is another
-// than the dependency says.
+// Watch starts to watch an object; with loop.Loop.OnePass it is read once instead. The error
+// says that the dependency has the wrong scope for the object's kind.
 func (s *Externals) Watch(need ordering.Need, kind kube.Kind) (*External, error) {
 	id := need.ID
 	switch {

@@ -33,7 +33,7 @@ type PodRun struct {
 	IsWaiting func(step int) bool
 	Live      func(step int) *unstructured.Unstructured // the workload as last seen; nil when it is gone
 	OnProblem func(step int)                            // Problem has changed
-	OnPod     func(name, state string)                  // a Pod is in a state, see wait.StateOfPod
+	OnPod     func(name, state string)                  // a Pod is in a state, see StateOfPod
 	Secrets   func() []string                           // the values that no message shows
 	Workloads map[string]int                            // number of steps that create Pods, by namespace
 }
@@ -48,7 +48,7 @@ type PodWatcher struct {
 	secrets *redact.Replacer         // of the run's secrets; nil until needed
 }
 
-// NewPodWatcher returns a Watcher for the steps of a run.
+// NewPodWatcher returns a PodWatcher for the steps of a run.
 func NewPodWatcher(l *loop.Loop, cluster kube.Cluster, run PodRun) *PodWatcher {
 	return &PodWatcher{run: run, loop: l, cluster: cluster, watches: map[loop.WatchKey]*watch{}, checks: map[int]*check{}}
 }
@@ -63,7 +63,7 @@ type watch struct {
 	end    context.CancelFunc
 }
 
-// watchedPod is what is kept of a watched Pod.
+// watchedPod is the kept part of a watched Pod.
 type watchedPod struct {
 	name     string
 	ready    bool
@@ -112,8 +112,8 @@ func (w *PodWatcher) check(c *check) {
 	w.report(c)
 }
 
-// report reports what keeps a waiting step's Pods from starting, if that
-// is a new problem.
+// report reports the problem that keeps a waiting step's Pods from starting, if
+// it is new.
 func (w *PodWatcher) report(c *check) {
 	live := w.run.Live(c.step)
 	if !w.run.IsWaiting(c.step) || live == nil {
@@ -124,8 +124,7 @@ func (w *PodWatcher) report(c *check) {
 	}
 }
 
-// problemOf returns what keeps a step's Pods from starting, once that is
-// known.
+// problemOf returns the problem of a step's Pods, once it is known.
 func (w *PodWatcher) problemOf(c *check, live *unstructured.Unstructured) (seen problemReport, known bool) {
 	if refused := replicaFailure(live); refused != "" {
 		return problemReport{cause: withoutQuoted(refused), text: refused}, true

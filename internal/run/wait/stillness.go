@@ -47,8 +47,8 @@ func StateOf(live *unstructured.Unstructured) string {
 	return string(text)
 }
 
-// StateOfPod returns what tells a Pod that goes on from one that repeats itself: its phase, its
-// conditions and what its containers do, without counts and times.
+// StateOfPod returns the state that tells a Pod's progress from repetition: its phase, its
+// conditions and its containers' activity, without counts and times.
 func StateOfPod(pod *unstructured.Unstructured) string {
 	status, _ := pod.Object["status"].(map[string]any)
 	var b strings.Builder

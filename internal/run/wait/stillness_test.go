@@ -10,7 +10,7 @@ import (
 	"github.com/ordapply/ordapply/internal/run/wait"
 )
 
-// What was seen before is no movement.
+// A state seen before is no movement.
 func TestWhatRepeatsIsNoMovement(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	clock := wait.NewClock(start)

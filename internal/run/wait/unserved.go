@@ -13,7 +13,7 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// KindServer reports what an API server serves; kube.Cluster does.
+// KindServer reports the served kinds; kube.Cluster does.
 type KindServer interface {
 	kube.Discovery
 	Unreadable(schema.GroupVersion) error

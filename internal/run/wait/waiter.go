@@ -51,7 +51,7 @@ type waiter struct {
 	kind schema.GroupVersionKind
 }
 
-// NewKindWaiter returns a Waiter for the steps of a run.
+// NewKindWaiter returns a KindWaiter for the steps of a run.
 func NewKindWaiter(l *loop.Loop, cluster kube.Cluster, run KindRun) *KindWaiter {
 	return &KindWaiter{run: run, loop: l, cluster: cluster, waits: map[schema.GroupVersion]*wait{}, missing: map[int]int{}}
 }
