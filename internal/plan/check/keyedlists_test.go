@@ -45,7 +45,7 @@ func TestDuplicateItems(t *testing.T) {
 	}
 }
 
-// The keyed lists are exactly those of the API server's own schema.
+// The keyed lists equal the API server's own schema.
 func TestKeyedListsAreThoseOfTheSchema(t *testing.T) {
 	cluster := testcluster.Start(t)
 	kubectl, err := testcluster.Find("localcluster")

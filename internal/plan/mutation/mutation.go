@@ -143,8 +143,8 @@ func (e Entry) Read(source map[string]any) (any, error) {
 	return nil, inPath("sourcePath", e.SourcePath, err)
 }
 
-// target returns the field of a manifest that an entry fills. What identifies the object
-// cannot be filled: it is planned and found by that.
+// target returns the field of a manifest that an entry fills. Identifying fields cannot
+// be filled: plans and lookups use them.
 func (e Entry) target(manifest map[string]any) (match, error) {
 	found, err := find(manifest, e.TargetPath)
 	switch {

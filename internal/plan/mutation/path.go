@@ -50,8 +50,8 @@ func unquoted(command string) (name string, quoted bool) {
 	return command, false
 }
 
-// everywhere returns the places that a path may select, whatever the values are: a filter
-// may select any field, and so may a path that cannot be read.
+// everywhere returns the places that a path may select in any object: a filter may select
+// any field, and so may a path that cannot be read.
 func everywhere(path string) Place {
 	commands, _ := parse(path)
 	var place Place

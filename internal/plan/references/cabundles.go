@@ -9,10 +9,10 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// A webhook configuration is rarely complete in its manifest: something writes its CA bundle
-// once its Service has a certificate. What that is decides who waits for whom.
+// A webhook configuration is rarely complete in its manifest: its CA bundle is written once
+// its Service has a certificate. The writer determines the order.
 
-// Filler is what writes the CA bundles of a webhook configuration.
+// Filler is the writer of a webhook configuration's CA bundles.
 type Filler uint8
 
 // Values of Filler.
@@ -23,7 +23,7 @@ const (
 	FilledByNothing               // nothing in the stream
 )
 
-// FillerOf returns what writes the CA bundles of a webhook configuration of the stream.
+// FillerOf returns the filler of a webhook configuration of the stream.
 func (ix *Index) FillerOf(configuration int) Filler {
 	if !isWebhookConfiguration(ix.Resources[configuration].ID) {
 		return FilledAlready
@@ -87,7 +87,7 @@ func (ix *Index) writersOfCA(configuration int) []int {
 	return newWebhookDependencies(ix, [][]graph.Edge{ix.aggregations()}).writersOf(r.Group, strings.ToLower(r.Kind)+"s")
 }
 
-// aggregations returns the edges from ClusterRoles to those that aggregate them.
+// aggregations returns edges from aggregated ClusterRoles to aggregating ones.
 func (ix *Index) aggregations() []graph.Edge {
 	refs := newReferences(ix)
 	for i, r := range ix.Resources {
