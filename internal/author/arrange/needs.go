@@ -26,7 +26,7 @@ type Emitter struct {
 	kptOff bool                   // kpt's values exceed the total limit
 }
 
-// Problem is an error or a warning for the author of an order.
+// EmitProblem is an error or a warning for the author of an order.
 type EmitProblem struct {
 	Resource int    // index of the resource it is about; -1 for the order
 	Message  string // without the subject
@@ -64,7 +64,7 @@ func (e *Emitter) first(i int) bool {
 
 // single returns the resources that a resource waits for in addition to the
 // layers before its own: unmatched ones, all of them if it is unmatched itself,
-// and within its layer those with gate Ready. Needs with gate Applied are
+// and within its layer needs with gate Ready. Needs with gate Applied are
 // omitted if the resource may not become ready at once, since other tools would
 // wait for that.
 func (e *Emitter) single(i int) []int {

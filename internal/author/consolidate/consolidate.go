@@ -29,7 +29,7 @@ type Result struct {
 	Swapped int
 }
 
-// Wave describes what happened to one old wave.
+// Wave is the outcome for one old wave.
 type Wave struct {
 	// Application is the application of a stack that the wave belongs to; "" if
 	// none.

@@ -42,7 +42,7 @@ func (o *Order) YAML() []byte {
 	return out.Bytes()
 }
 
-// explainLeft says what the order leaves to edges.
+// explainLeft lists objects without a layer.
 func (o *Order) explainLeft(out *bytes.Buffer) {
 	if len(o.Left)+len(o.Hooks) == 0 {
 		return
@@ -61,7 +61,7 @@ func (o *Order) explainLeft(out *bytes.Buffer) {
 	}
 }
 
-// writeLayers writes what each layer waits for where that is not the entry before it.
+// writeLayers writes dependsOn of layers that do not just follow the entry before.
 func (o *Order) writeLayers(out *bytes.Buffer) {
 	written := false
 	for _, l := range o.Layers {

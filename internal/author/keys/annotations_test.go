@@ -48,7 +48,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What does nothing on a hook is a remark, once for all hooks that have it.
+// A key without effect on hooks is a remark, once for all of them.
 func TestCheckHooks(t *testing.T) {
 	hook := object.Meta{Annotations: map[string]string{"ordapply.dev/wait": "none", "ordapply.dev/timeout": "5m", "config.kubernetes.io/depends-on": "", "ordapply.dev/ready-when": "true"}}
 	found := keys.CheckHooks([]object.Meta{hook, hook})
@@ -89,7 +89,7 @@ func TestGrouped(t *testing.T) {
 	require.Equal(t, "label ordapply.dev/wait has no effect: write it under annotations", found[1].Message)
 }
 
-// A deletion must not go by what may be meant to keep a resource.
+// A key that nearly protects a resource counts as protecting it.
 func TestProtects(t *testing.T) {
 	for key, want := range map[string]bool{
 		"ordapply.dev/lifecycle": true, "ordapply.dev/lifecyle": true, "ordapply.dev/life-cycle": true,

@@ -55,11 +55,11 @@ func Check(resources []ordering.Resource, options ordering.Options) []Finding {
 	return append(slices.DeleteFunc(found, func(f Finding) bool { return !f.Problem }), remarks...)
 }
 
-// stream is what is examined.
+// stream is the checked stream.
 type stream struct{ *edges.Dependencies }
 
-// schemas reports resources that the API server rejects: custom resources by their own CRDs, those
-// CRDs, and what is certain for built-in kinds.
+// schemas reports resources that the API server rejects: custom resources by their own CRDs,
+// malformed CRDs, and certain errors of built-in kinds.
 func (s stream) schemas() []Finding {
 	unfit, malformed := check.Rejected(s.Index), check.Malformed(s.Index)
 	var found []Finding
