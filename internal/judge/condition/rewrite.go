@@ -100,7 +100,7 @@ func Guarded(source string) (string, error) {
 	if len(guards) == 0 {
 		return flat, nil
 	}
-	// A shorter path sorts before those that begin with it.
+	// A shorter path sorts before paths that begin with it.
 	sorted := slices.SortedFunc(maps.Keys(guards), func(a, b string) int {
 		return strings.Compare(strings.TrimSuffix(a, ")"), strings.TrimSuffix(b, ")"))
 	})
@@ -125,7 +125,7 @@ func fieldPath(e celast.Expr) string {
 	}
 }
 
-// Parse parses a condition over self.
+// ParseCEL parses a condition over self.
 func ParseCEL(source string) (*celast.AST, error) {
 	env, err := macroEnvironment()
 	if err != nil {

@@ -7,8 +7,7 @@ import (
 	"unicode"
 )
 
-// Meaning is what a word in a status says about the object, ordered by
-// severity.
+// Meaning is the meaning of a word in a status, ordered by severity.
 type Meaning int
 
 const (
@@ -94,7 +93,7 @@ func isLimit(word string) bool {
 	return oneOf(word, "partial", "partially", "partly", "almost", "nearly", "becoming", "some")
 }
 
-// isAim reports whether a word separates a state from what it waits for.
+// isAim reports whether a word separates a state from its aim.
 func isAim(word string) bool {
 	return oneOf(word, "for", "to", "until", "before", "on", "with", "by", "because", "due")
 }
