@@ -51,7 +51,7 @@ func (m *Masker) Value(value any) any {
 	return m.values(value, func(text string) string { return text })
 }
 
-// secret masks the values of a Secret in place, and those in the manifests
+// secret masks the values of a Secret in place, and values in the manifests
 // that its annotations contain, as kubectl's client-side apply writes them.
 func (m *Masker) secret(fields map[string]any) {
 	if data, has := fields["data"]; has {
