@@ -81,7 +81,7 @@ func parsePath(text string) (Path, error) {
 	return path, allowed(path)
 }
 
-// allowed rejects paths of what identifies an object, and of what is never sent.
+// allowed rejects paths of fields that identify an object, or are never sent.
 func allowed(path Path) error {
 	first := path[0].field
 	switch {
@@ -156,7 +156,7 @@ func dotted(text string) (Path, error) {
 	return path, nil
 }
 
-// bracket parses what is between brackets: *, a quoted name, or keys with their values.
+// bracket parses the text in brackets: *, a quoted name, or keys with their values.
 func bracket(inside string) (step, error) {
 	switch name := unquote(inside); {
 	case inside == "*":
