@@ -41,7 +41,7 @@ func (p *Plan) WriteHooks(w io.Writer) {
 	}
 }
 
-// HookPlace describes the place of a hook among those of its event, and in the plan.
+// HookPlace describes the place of a hook in its event, and in the plan.
 func (p *Plan) HookPlace(hook PlannedHook) string {
 	place := fmt.Sprintf("weight %d", hook.Weight)
 	if p.OrderSource == OrderSourceArgoCD {

@@ -238,8 +238,8 @@ func (b *planner) timeoutOf(s int) time.Duration {
 	return 0
 }
 
-// droppedEdges returns the inferred edges between resources that were dropped. One to what
-// serves a resource is not lost: the resource becomes ready after it.
+// droppedEdges returns the inferred edges between resources that were dropped. One of
+// strength Serves is not lost: the resource becomes ready after it.
 func (b *planner) droppedEdges() []ordering.Dropped {
 	var out []ordering.Dropped
 	for _, c := range b.Dropped {
