@@ -32,7 +32,7 @@ type Order struct {
 // rules place and sort resources.
 type rules struct {
 	selectors []selector
-	paths     []string // of the selectors; nil for those of sortOrder
+	paths     []string // of the selectors; nil if they are sortOrder's
 	layerOf   []int    // selector to layer, as an index into Layers
 	rest      int      // the layer for unmatched resources
 	types     typeOrder

@@ -79,8 +79,8 @@ func (c *config) header(tree map[string]any, problems *Problems) (note string) {
 	return note
 }
 
-// compile validates a config as a whole and converts it to an Order. paths are those of the
-// selectors if they are not those of sortOrder; problems were found while decoding.
+// compile validates a config as a whole and converts it to an Order. paths are the
+// selectors' if they are not from sortOrder; problems were found while decoding.
 func compile(c config, paths []string, problems Problems) (*Order, Problems) {
 	checkName(c.Metadata.Name, &problems)
 	c.checkCarry(&problems)

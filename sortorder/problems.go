@@ -9,7 +9,7 @@ import (
 	"github.com/ordapply/ordapply/internal/text/strict"
 )
 
-// Problem is an error in a SortOrder: its field and what to do.
+// Problem is an error in a SortOrder: its field and the remedy.
 type Problem struct {
 	Path    string // such as sortOrder[1].matchAnnotations; "" for the whole object
 	Message string // continues the path: "is empty: name at least one annotation"
