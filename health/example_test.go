@@ -19,8 +19,8 @@ func live(text string) *unstructured.Unstructured {
 	return obj
 }
 
-// The verdict decides whether to go on. The reason is what the object reports,
-// and the rule says how it was read.
+// The verdict decides whether to go on. The reason is the object's report, and
+// the rule says how it was read.
 func ExampleAssess() {
 	certificate := live(`
 apiVersion: cert-manager.io/v1
