@@ -24,9 +24,9 @@ var errNoOrder = errors.New("a plain stream needs an order: pass --order FILE; o
 // success could let a build delete everything.
 var errNoResources = errors.New("the input contains no resources: did the previous command in the pipe fail?")
 
-// Run sorts and stamps a ResourceList or a plain stream, in UTF-8 or UTF-16. What
-// is laid out plainly is kept byte for byte except for the lines of the stamps. A
-// plain stream without an order or resources fails, as do the errors of Plan.
+// Run sorts and stamps a ResourceList or a plain stream, in UTF-8 or UTF-16. A
+// plain layout is kept byte for byte except for the lines of the stamps. A plain
+// stream without an order or resources fails, as do the errors of Plan.
 func (f Function) Run(in []byte) Output {
 	source, planner, out := f.start(in)
 	switch {
@@ -174,7 +174,7 @@ func layersOf(metas []object.Meta, decision Decision) []string {
 			layer = changed
 		}
 		if decision.HoistReasons[i] != "" {
-			layer = "" // it is among those of another layer
+			layer = "" // it is within another layer
 		}
 		out = append(out, layer)
 	}

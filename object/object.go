@@ -75,8 +75,8 @@ func (id ID) KindName() string {
 	return id.GroupKind()
 }
 
-// IsKubernetesGroup reports whether a group is of the Kubernetes project: groups without
-// a dot (apps, batch) and those below k8s.io, including the Gateway API's. KindName omits it.
+// IsKubernetesGroup reports whether a group is of the Kubernetes project: groups without a
+// dot (apps, batch) and groups below k8s.io, including the Gateway API's. KindName omits it.
 func IsKubernetesGroup(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
