@@ -35,8 +35,8 @@ type Entry struct {
 }
 
 // Reference names an object. Group takes precedence over APIVersion, whose version the
-// object is read in. Without a namespace it is in that of the annotated object, unless its
-// kind is cluster-scoped.
+// object is read in. Without a namespace it is in the annotated object's, unless its kind
+// is cluster-scoped.
 type Reference struct {
 	Kind       string `json:"kind"`
 	APIVersion string `json:"apiVersion,omitempty"`
@@ -54,8 +54,8 @@ func (r Reference) ID() object.ID {
 	return object.ID{Group: group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
 }
 
-// Version returns the version in which the object is read; "" for that of the stream or
-// the API server.
+// Version returns the version in which the object is read; "" for the stream's or the
+// API server's.
 func (r Reference) Version() string {
 	if r.Group != "" {
 		return ""

@@ -44,8 +44,8 @@ func idOf(m *unstructured.Unstructured) object.ID {
 	return object.ID{Group: gvk.Group, Kind: gvk.Kind, Namespace: m.GetNamespace(), Name: m.GetName()}
 }
 
-// Is reports whether the value of an entry comes from a Secret. namespace is that of the
-// object that takes it.
+// Is reports whether the value of an entry comes from a Secret. namespace is the taking
+// object's.
 func (s Secretive) Is(e Entry, namespace string) bool {
 	id := e.Source.ID()
 	if id.Group == "" && id.Kind == "Secret" || s[id] {

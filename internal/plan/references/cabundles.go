@@ -60,8 +60,8 @@ func lacksCA(webhook any) bool {
 	return Field(webhook, "clientConfig", "service") != nil && String(webhook, "clientConfig", "caBundle") == ""
 }
 
-// asksForCA reports whether an annotation asks a controller for CA bundles, as that of
-// cert-manager's cainjector and of OpenShift's service CA do.
+// asksForCA reports whether an annotation asks a controller for CA bundles, as
+// cert-manager's cainjector and OpenShift's service CA define them.
 func asksForCA(annotations map[string]string) bool {
 	for key := range annotations {
 		if _, name, _ := strings.Cut(key, "/"); strings.HasPrefix(name, "inject-") && strings.Contains(name, "ca") {

@@ -9,7 +9,7 @@ import (
 )
 
 // A Job may create a Secret or ConfigMap that no manifest has, and then it is given the
-// name: `create --secret-name=tls`. Its arguments do not tell whether it creates the object
+// name: `create --secret-name=tls`. Its arguments do not show whether it creates the object
 // or reads it. So users of the object are applied after every Job that names it, and wait
 // for none: the kubelet retries until the object exists.
 

@@ -11,7 +11,7 @@ import (
 
 const storageGroup = "storage.k8s.io"
 
-// IsClaim reports whether an ID is that of a PersistentVolumeClaim.
+// IsClaim reports whether an ID names a PersistentVolumeClaim.
 func IsClaim(id object.ID) bool { return id.Group == "" && id.Kind == "PersistentVolumeClaim" }
 
 // claim adds edges from the StorageClass and the PersistentVolumes of claims,
