@@ -182,8 +182,8 @@ func (c *consolidator) grouped(sets []int) (begins []bool, lowest int, err error
 }
 
 // renumber lists the resources whose number changes. It compares with the
-// number in their annotations, which differs from that of their wave if Argo CD
-// moves them to another one.
+// number in their annotations, which differs from their wave's if Argo CD moves
+// them to another one.
 func (c *consolidator) renumber(out *Result) {
 	lowest := map[phaseOf]int{}
 	for s, number := range c.to {

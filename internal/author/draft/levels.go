@@ -72,7 +72,7 @@ func (p *proposal) waitFor(g *graph.Graph, edges []graph.Edge, order, in []int32
 // size returns the number of vertices: groups, then the stream's.
 func (p *proposal) size() int { return len(p.groups) + p.Graph().Size }
 
-// vertex returns the vertex of a vertex of the stream: that of its group, if it has one.
+// vertex returns the vertex of a vertex of the stream: its group's, if it has one.
 func (p *proposal) vertex(v int32) int32 {
 	if r, ok := p.ResourceOf(v); ok && p.groupOf[r] >= 0 {
 		return int32(p.groupOf[r])

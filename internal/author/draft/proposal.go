@@ -42,7 +42,6 @@ type relation struct {
 	byAuthor bool // the author's own order, which is kept even on a cycle
 }
 
-// add adds a group with its members.
 func (p *proposal) add(g group) {
 	for _, i := range g.members {
 		p.groupOf[i] = len(p.groups)

@@ -10,7 +10,7 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Entries returns the layers that sortOrder lists: all but that of the unmatched resources.
+// Entries returns the layers that sortOrder lists: all but the unmatched resources'.
 func (o *Order) Entries() []Layer {
 	return slices.DeleteFunc(slices.Clone(o.Layers), func(l Layer) bool { return l.entry() == "" })
 }

@@ -249,7 +249,6 @@ func findItems(chunk []byte) (found itemLines, ok bool) {
 	return found, found.whole()
 }
 
-// end returns the end of item n.
 func (l itemLines) end(n int) int {
 	if n+1 < len(l.starts) {
 		return l.starts[n+1]

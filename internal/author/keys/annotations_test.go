@@ -60,8 +60,8 @@ func TestCheckHooks(t *testing.T) {
 	}
 }
 
-// Both notations of a Helm condition are valid: that of the proposal's text and
-// that of its example.
+// Both notations of a Helm condition are valid: the proposal's text has one,
+// its example the other.
 func TestHelmConditions(t *testing.T) {
 	for _, success := range []string{"succeeded==1", "{.succeeded} == 1", `["{.succeeded} == 1", "ready==true"]`, "{$.succeeded} == 1", "$.succeeded==1", `{.message} == ""`} {
 		require.Empty(t, keys.Check([]object.Meta{{Annotations: map[string]string{"helm.sh/readiness-success": success, "helm.sh/readiness-failure": "failed>=1"}}}), success)

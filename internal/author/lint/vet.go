@@ -55,7 +55,6 @@ func Check(resources []ordering.Resource, options ordering.Options) []Finding {
 	return append(slices.DeleteFunc(found, func(f Finding) bool { return !f.Problem }), remarks...)
 }
 
-// stream is the checked stream.
 type stream struct{ *edges.Dependencies }
 
 // schemas reports resources that the API server rejects: custom resources by their own CRDs,
