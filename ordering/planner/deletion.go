@@ -15,7 +15,7 @@ import (
 
 // DeletionOrder plans the deletion of resources, such as those of an earlier
 // stream. Hooks are left out unless Options.KeepHooks is set. The error is about
-// declarations, as that of Build, or joins a *CycleError for each cycle of delete
+// declarations, as Build's, or joins a *CycleError for each cycle of delete
 // rules.
 func DeletionOrder(resources []ordering.Resource, options ordering.Options) (*ordering.Deletion, error) {
 	options.SkipHooks = true

@@ -227,8 +227,7 @@ func (b *planner) nameWaves(waves []ordering.Wave) {
 	}
 }
 
-// timeoutOf returns a set's timeout, or that of the nearest set around it that
-// has one.
+// timeoutOf returns a set's timeout, or the first one of the sets around it.
 func (b *planner) timeoutOf(s int) time.Duration {
 	for ; s >= 0; s = b.Sets[s].Within {
 		if b.Sets[s].Timeout > 0 {
