@@ -130,8 +130,8 @@ func checkTools(emit []string, problems *Problems) {
 	}
 }
 
-// compileLayers adds the layers: one for each selector, and at the end that of
-// the rest unless sortOrder lists it.
+// compileLayers adds the layers: one for each selector, and at the end the
+// rest's unless sortOrder lists it.
 func (o *Order) compileLayers(changes []layerSpec, problems *Problems) {
 	entries := slices.Clone(o.selectors)
 	o.checkEntries(entries, problems)

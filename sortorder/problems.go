@@ -44,8 +44,7 @@ func (ps Problems) Unwrap() []error {
 	return errs
 }
 
-// add adds a problem, unless the field at path or one below it already has one,
-// of which it would be a consequence.
+// add adds a problem, unless it follows from one of the field at path or below.
 func (ps *Problems) add(path, format string, args ...any) {
 	if path != "" && ps.under(path) {
 		return
