@@ -80,7 +80,7 @@ func ExampleAssessor_AfterGrace() {
 	// ready true
 }
 
-// The health of an application is that of its worst part.
+// The health of an application is its worst part's.
 func ExampleAggregate() {
 	fmt.Println(health.Aggregate(health.GradeHealthy, health.GradeMissing, health.GradeProgressing))
 	fmt.Println(health.Aggregate())

@@ -116,8 +116,8 @@ func (b *luaBudget) concat(state *lua.LState) int {
 	return 0
 }
 
-// index returns the index at which an element is set, after the table, of which it counts the
-// elements before that index that do not exist yet.
+// index returns the index of a set element, after the table. It counts the elements of the
+// table that are missing before it.
 func (b *luaBudget) index(state *lua.LState) int {
 	b.take(state, growth(state.Get(1), state.Get(2)))
 	state.Push(state.Get(2))

@@ -138,7 +138,6 @@ func newRules(place string, rules []Rule, faults *strict.Faults) *Rules {
 	return rs
 }
 
-// groupPattern returns the pattern of the group.
 func (r *rule) groupPattern() string {
 	if r.Group == nil {
 		return "*"
@@ -158,7 +157,6 @@ func (r *rule) check(faults *strict.Faults) {
 	}
 }
 
-// compile compiles the conditions.
 func (r *rule) compile() (conditions, error) {
 	var c conditions
 	var errs []error
