@@ -62,7 +62,7 @@ func requireInvariants(t *testing.T, in []byte) {
 
 // requireVerbatim checks stronger invariants of reading by lines: without the
 // written lines, the output has the input's texts in another order, byte for
-// byte; and the result is that of reading as a tree.
+// byte; and the result equals reading as a tree.
 func requireVerbatim(t *testing.T, function fn.Function, in, out []byte) {
 	before, ok := edit.PlainItems(in)
 	if !ok || bytes.Contains(in, []byte("results:")) {

@@ -122,8 +122,8 @@ func (f Function) Decide(config []byte, metas []object.Meta, objects func(i int)
 	return planner.decide(metas)
 }
 
-// planner returns the Planner with the order: the function's, that of the
-// functionConfig, or the default.
+// planner returns the Planner with the order: the function's, the
+// functionConfig's, or the default.
 func (f Function) planner(config []byte) (Planner, Findings) {
 	switch {
 	case f.Order != nil:

@@ -186,7 +186,7 @@ func unquote(text string) string {
 	return text
 }
 
-// isOwn reports whether a name is that of an annotation or label by which apply sets work.
+// isOwn reports whether a name is an annotation or label of apply sets.
 func isOwn(name string) bool {
 	return strings.HasPrefix(name, "ordapply.dev/") || strings.HasPrefix(name, "applyset.kubernetes.io/")
 }

@@ -138,7 +138,7 @@ func ParseCEL(source string) (*celast.AST, error) {
 	return tree.NativeRep(), nil
 }
 
-// macroEnvironment is that of conditions; its trees keep the calls of macros, such as
+// macroEnvironment is for conditions; its trees keep the calls of macros, such as
 // exists.
 var macroEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	env, err := environment()

@@ -211,7 +211,6 @@ func isParticiple(name string) bool {
 	return strings.HasSuffix(name, "ed") || oneOf(name, "found", "built", "met", "sent", "written")
 }
 
-// firstWord returns the first word of a name.
 func firstWord(name string) string {
 	for word := range words(name) {
 		return word
@@ -234,5 +233,4 @@ func anyWord(name string, is func(string) bool) bool {
 	return false
 }
 
-// oneOf reports whether a word is one of these.
 func oneOf(word string, list ...string) bool { return slices.Contains(list, word) }

@@ -24,7 +24,7 @@ type Masker struct {
 	inUse map[string]bool   // by mask
 }
 
-// NewMasker returns a Masker with a random salt. The error is that of crypto/rand.
+// NewMasker returns a Masker with a random salt. The error is crypto/rand's.
 func NewMasker() (*Masker, error) {
 	m := &Masker{salt: make([]byte, 32), masks: map[string]string{}, inUse: map[string]bool{}}
 	if _, err := rand.Read(m.salt); err != nil {
