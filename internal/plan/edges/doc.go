@@ -1,4 +1,4 @@
-// Package edges has the edges of a stream: declared, inferred, and where they contradict each other.
+// Package edges has the edges of a stream: declared, inferred, and their contradictions.
 //
 // ReadDeclared reads declarations about the order of a stream: annotations of
 // ordapply, cli-utils and kapp, stamps, Argo CD's waves or Helm's groups, charts

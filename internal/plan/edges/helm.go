@@ -216,9 +216,9 @@ func helmList(value string) ([]string, error) {
 	return out, nil
 }
 
-// checkGroups checks references of groups to themselves, which are errors, and to groups
-// that the chart does not have, which are notes and delay nothing, as in the proposal's
-// example: values may disable all templates of a group.
+// checkGroups reports references of groups to themselves as errors, and to groups that
+// the chart does not have as notes, which delay nothing, as in the proposal's example:
+// values may disable all templates of a group.
 func (d *Declarations) checkGroups(s scope, chart string, byName map[string]*helmGroup) {
 	names := slices.Sorted(maps.Keys(byName))
 	named := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return byName[name].unnamed })

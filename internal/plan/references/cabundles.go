@@ -118,7 +118,7 @@ func FailsOpen(r ordering.Resource) bool {
 	return isWebhookConfiguration(r.ID) && len(all) > 0 && !slices.ContainsFunc(all, func(w any) bool { return String(w, "failurePolicy") != "Ignore" })
 }
 
-// namesInPods reports whether an argument or variable of a workload's containers has a name as a word.
+// namesInPods reports whether arguments or variables of a workload have a name as a word.
 func namesInPods(r ordering.Resource, name string) bool {
 	return slices.Contains(podWords(r), name)
 }

@@ -99,8 +99,8 @@ func (refs *references) namespace(r ordering.Resource) {
 	refs.need(object.ID{Kind: "Namespace", Name: r.Namespace}, graph.Exists, ordering.RuleNamespace, "lives in")
 }
 
-// need adds an edge with gate Applied from the resource with the given ID; none if a
-// manifest names no resource, so that the name is empty. where describes the place in the manifest that names it.
+// need adds an edge with gate Applied from the resource with the given ID; none if a manifest names
+// no resource, so that the name is empty. where describes the place of the name in the manifest.
 func (refs *references) need(id object.ID, s graph.Strength, rule ordering.Rule, where string) {
 	from, ok := refs.ByID[id]
 	switch {
