@@ -1,6 +1,6 @@
-// Package draft proposes a first SortOrder for a stream: groups of resources that
-// share a label, an annotation, a namespace or a sync wave, each a layer, with the gates that
-// edges or the author's own order state. It is pure: the same resources in any order give the same proposal.
+// Package draft proposes a first SortOrder for a stream: groups of resources that share a label, an
+// annotation, a namespace or a sync wave, each a layer, with the gates that edges or the author's
+// own order state. It is pure: any order of the same resources gives the same proposal.
 //
 //	order, err := draft.Propose(resources, ordering.Options{}, "shop")
 //	os.Stdout.Write(order.YAML) // commented, and read by --order

@@ -25,11 +25,11 @@ type Finding struct {
 	Text    string // one line, or several for a cycle
 }
 
-// Check returns everything that is wrong or doubtful in a stream: all errors of
-// planner.Build; custom resources that the stream's own CRDs reject, and malformed CRDs; references to
-// resources that are not in the stream, which are problems if a similar name exists; and
-// if there is a plan, its notes, inferred edges that were dropped, adjacent layers that
-// could be merged, and sync waves on Argo CD's Applications. Problems come first.
+// Check returns all faults and doubtful parts of a stream: all errors of planner.Build; custom
+// resources that the stream's own CRDs reject, and malformed CRDs; references to resources that are
+// not in the stream, which are problems if a similar name exists; and if there is a plan, its
+// notes, inferred edges that were dropped, adjacent layers that could be merged, and sync waves on
+// Argo CD's Applications. Problems come first.
 func Check(resources []ordering.Resource, options ordering.Options) []Finding {
 	needs, _ := edges.Find(resources, options) // its error is one of Build
 	s := stream{needs}
