@@ -18,9 +18,9 @@ func Default() *Order {
 }
 
 // Parse parses a SortOrder in YAML or JSON, or the ConfigMap in which kpt
-// passes its fields. Its error is a Problems with everything that is wrong,
-// among it unknown fields and selectors that no resource can reach because
-// earlier ones match everything that they would.
+// passes its fields. Its error is a Problems with all faults, among them
+// unknown fields and selectors that no resource can reach because of earlier
+// ones.
 func Parse(document []byte) (*Order, error) {
 	tree, err := readDocument(document)
 	if err != nil {
