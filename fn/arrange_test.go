@@ -20,8 +20,8 @@ import (
 )
 
 // TestOneOrderOnCorpora orders real streams by their workloads only. In the
-// text, unmatched resources precede what the plan lets them precede; what emit
-// writes for kpt and kapp has no cycle.
+// text, unmatched resources precede their dependents where the plan lets them;
+// the annotations for kpt and kapp have no cycle.
 func TestOneOrderOnCorpora(t *testing.T) {
 	order, err := sortorder.Parse([]byte(`{apiVersion: ordapply.dev/v1alpha1, kind: SortOrder, metadata: {name: x}, emit: [argocd, kapp, kpt],
 	  sortOrder: [{kind: StatefulSet}, {kind: Job}, {kind: Deployment}, {kind: DaemonSet}]}`))
@@ -83,7 +83,7 @@ func readStream(t *testing.T, stream []byte) []ordering.Resource {
 	return out
 }
 
-// kptEdges returns what each resource waits for by its depends-on annotation.
+// kptEdges returns the needs of each resource by its depends-on annotation.
 func kptEdges(resources []ordering.Resource) map[int][]int {
 	at := map[string]int{}
 	for i, r := range resources {
@@ -101,7 +101,7 @@ func kptEdges(resources []ordering.Resource) map[int][]int {
 	return edges
 }
 
-// kappEdges returns what each resource waits for by its change rules.
+// kappEdges returns the needs of each resource by its change rules.
 func kappEdges(resources []ordering.Resource) map[int][]int {
 	groups := map[string][]int{}
 	for i, r := range resources {

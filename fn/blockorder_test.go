@@ -12,7 +12,7 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// acrossLayers is a Deployment and what it uses, beside a ConfigMap that nothing uses.
+// acrossLayers is a Deployment and its dependencies, beside an unused ConfigMap.
 const acrossLayers = `apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web, namespace: shop}
@@ -32,8 +32,8 @@ metadata: {name: web, namespace: shop}
 `
 
 // Layers that do not wait for each other stand in the text as the plan has their
-// resources, and so does what no selector placed and needs a layer behind the place of
-// the rest. What emit writes says the same, and has no cycle.
+// resources, and so do unmatched resources that need a layer behind the rest. The
+// emitted annotations say the same, and have no cycle.
 func TestTextAcrossLayers(t *testing.T) {
 	for name, c := range map[string]struct{ order, text, waitsFor string }{
 		"a layer beside another": {

@@ -7,9 +7,9 @@ import (
 	"github.com/ordapply/ordapply/internal/plan/stamp"
 )
 
-// Check reports, as errors, resources whose stamps differ from those that Run
-// would write. It returns the stream unchanged if there are none. It ignores the
-// text order, because kustomize sorts after the function.
+// Check reports, as errors, resources whose stamps differ from Run's. It returns
+// the stream unchanged if there are none. It ignores the text order, because
+// kustomize sorts after the function.
 func (f Function) Check(in []byte) Output {
 	source, planner, out := f.start(in)
 	if out.Findings.Failed() {

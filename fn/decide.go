@@ -62,7 +62,7 @@ func (d Planner) Plan(metas []object.Meta) Decision {
 	}
 	plan := stream.Plan()
 	out.setChanges(stream, plan)
-	out.Findings.about(d.Config) // what follows names the order itself
+	out.Findings.about(d.Config) // the rest names the order itself
 	d.reportIdle(metas, &out, stream.Excluded)
 	checkAgreement(metas, stream.Stamps, &out.Findings)
 	out.Sorted, out.HoistReasons = stream.Sort(plan)
@@ -161,7 +161,7 @@ func (d *Decision) setChanges(stream arrange.Stream, plan *arrange.Plan) {
 }
 
 // change returns the change that leaves exactly this stamp and these
-// annotations for other tools, without those of an earlier run.
+// annotations for other tools, without an earlier run's.
 func change(m object.Meta, s stamp.Stamp, emitted map[string]string) Change {
 	c := Change{Set: s.Annotations()}
 	maps.Copy(c.Set, emitted)

@@ -140,7 +140,7 @@ func seeds(t testing.TB) [][]byte {
 }
 
 // pieces returns pairs of small documents from real streams, or generated ones
-// if those are not available.
+// if there are none.
 func pieces(t testing.TB) []string {
 	var files []string
 	if dir, err := corpora.Dir(); err == nil {

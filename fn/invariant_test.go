@@ -24,9 +24,8 @@ import (
 )
 
 // requireInvariants checks the function's invariants on any input: it rejects
-// what kyaml rejects, accepts what kyaml accepts if these are resources, reads
-// the same metadata, loses and changes nothing, and a second run changes
-// nothing.
+// input that kyaml rejects, accepts resources that kyaml accepts, reads the
+// same metadata, loses and changes nothing, and a second run changes nothing.
 func requireInvariants(t *testing.T, in []byte) {
 	if bytes.Contains(in, []byte("\ufeff")) || bytes.Contains(in, []byte("%YAML ")) {
 		return // kyaml rejects a directive, and reads a later mark as part of a key; we accept both
@@ -63,7 +62,7 @@ func requireInvariants(t *testing.T, in []byte) {
 
 // requireVerbatim checks stronger invariants of reading by lines: without the
 // written lines, the output has the input's texts in another order, byte for
-// byte; and the result is that of reading as a tree.
+// byte; and the result equals reading as a tree.
 func requireVerbatim(t *testing.T, function fn.Function, in, out []byte) {
 	before, ok := edit.PlainItems(in)
 	if !ok || bytes.Contains(in, []byte("results:")) {
@@ -125,8 +124,8 @@ func requireSameOrderedObjects(t *testing.T, a, b []byte) {
 	require.Equal(t, want, got, "the slow way differs from the fast way:\n%s\n%s", a, b)
 }
 
-// knownRefusals returns the reasons for which we reject what kyaml accepts: it
-// is not a resource, or kyaml would lose or corrupt some of it.
+// knownRefusals returns the reasons to reject input that kyaml accepts: it is
+// not a resource, or kyaml would lose or corrupt some of it.
 func knownRefusals() []string {
 	return []string{
 		"is not a resource", "is not a map", "is not a string", "is not a list", "contains no resources", "is not UTF-8", "among other documents",
@@ -346,7 +345,7 @@ func inherit(entries []any, list map[string]any, kind string) []any {
 	return entries
 }
 
-// withoutStamps removes what the function may write, and maps that it may have
+// withoutStamps removes the function's own keys, and maps that it may have
 // added.
 func withoutStamps(object any) any {
 	resource, _ := object.(map[string]any)

@@ -11,8 +11,8 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// Work is linear in the number of documents, whatever their layout: ten times
-// as many need about ten times the allocations.
+// Work is linear in the number of documents, in any layout: ten times as many
+// need about ten times the allocations.
 func TestWorkIsLinear(t *testing.T) {
 	order, err := sortorder.Parse([]byte("apiVersion: ordapply.dev/v1alpha1\nkind: SortOrder\nmetadata: {name: shop}\nsortOrder: [{kind: ConfigMap, layer: first}]\n"))
 	require.NoError(t, err)

@@ -27,8 +27,8 @@ func (o Output) Stream() []byte { return o.stream.Joined() }
 // failed.
 func (o Output) Metas() []object.Meta { return o.metas }
 
-// WriteTo writes the stream to w, without a copy of the whole. Its error is that of
-// w. It implements io.WriterTo.
+// WriteTo writes the stream to w, without a copy of the whole. Its error is w's. It
+// implements io.WriterTo.
 func (o Output) WriteTo(w io.Writer) (int64, error) {
 	buffered := bufio.NewWriterSize(w, 64<<10)
 	written := int64(0)

@@ -10,7 +10,7 @@ import (
 )
 
 // kpt stores the file's path and package of a resource next to its index in the file. It
-// writes files in the order of these, whatever the order of the list.
+// writes files in the order of the indices, not of the list.
 const (
 	pathAnnotation       = "internal.config.kubernetes.io/path"
 	legacyPathAnnotation = "config.kubernetes.io/path"
@@ -49,7 +49,7 @@ func reindex(metas []object.Meta, out *Decision, findings *Findings) {
 	}
 }
 
-// setIndex sets the index under those of the two keys that the resource has.
+// setIndex sets the index under each of the two keys that the resource has.
 func setIndex(set map[string]string, m object.Meta, index int) {
 	for _, key := range []string{stamp.Index, stamp.LegacyIndex} {
 		if _, has := m.Annotations[key]; has {

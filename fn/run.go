@@ -24,9 +24,9 @@ var errNoOrder = errors.New("a plain stream needs an order: pass --order FILE; o
 // success could let a build delete everything.
 var errNoResources = errors.New("the input contains no resources: did the previous command in the pipe fail?")
 
-// Run sorts and stamps a ResourceList or a plain stream, in UTF-8 or UTF-16. What
-// is laid out plainly is kept byte for byte except for the lines of the stamps. A
-// plain stream without an order or resources fails, as do the errors of Plan.
+// Run sorts and stamps a ResourceList or a plain stream, in UTF-8 or UTF-16. A
+// plain layout is kept byte for byte except for the lines of the stamps. A plain
+// stream without an order or resources fails, as do the errors of Plan.
 func (f Function) Run(in []byte) Output {
 	source, planner, out := f.start(in)
 	switch {
@@ -122,8 +122,8 @@ func (f Function) Decide(config []byte, metas []object.Meta, objects func(i int)
 	return planner.decide(metas)
 }
 
-// planner returns the Planner with the order: the function's, that of the
-// functionConfig, or the default.
+// planner returns the Planner with the order: the function's, the
+// functionConfig's, or the default.
 func (f Function) planner(config []byte) (Planner, Findings) {
 	switch {
 	case f.Order != nil:
@@ -174,7 +174,7 @@ func layersOf(metas []object.Meta, decision Decision) []string {
 			layer = changed
 		}
 		if decision.HoistReasons[i] != "" {
-			layer = "" // it is among those of another layer
+			layer = "" // it is within another layer
 		}
 		out = append(out, layer)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/ordapply/ordapply/fn"
 )
 
-// TestStrip removes what runs wrote, including maps that become empty.
+// TestStrip removes annotations of runs, including maps that become empty.
 func TestStrip(t *testing.T) {
 	for in, want := range map[string]string{
 		"kind: A\nmetadata:\n  name: a\n  annotations:\n    ordapply.dev/layer: x/y\n    ordapply.dev/wave: \"0\"\n":                 "kind: A\nmetadata:\n  name: a\n",

@@ -43,7 +43,7 @@ type customization struct {
 
 // ParseArgoCD reads the data of the ConfigMap argocd-cm and compiles its health
 // scripts (resource.customizations and resource.customizations.health.*). It
-// ignores keys that are not about health. The error joins those of all scripts.
+// ignores keys that are not about health. The error joins the scripts' errors.
 func ParseArgoCD(data map[string]string) (*Customizations, error) {
 	scripts, err := argoScripts(data)
 	if err != nil {
@@ -64,7 +64,7 @@ func ParseArgoCD(data map[string]string) (*Customizations, error) {
 // <group>/<Kind>/health.lua of its folder resource_customizations, by their
 // path below it. It ignores other files. As in Argo CD, _ in a path matches any
 // characters, and scripts may use all libraries. If several match, the longest
-// path is used. The error joins those of all scripts.
+// path is used. The error joins the scripts' errors.
 func ParseArgoCDFiles(files map[string]string) (*Customizations, error) {
 	c := &Customizations{source: "argocd", exact: map[string]customization{}}
 	var errs []error

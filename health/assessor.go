@@ -12,8 +12,8 @@ import (
 // copied after first use.
 type Assessor struct {
 	// RulesOf returns rules for one object that take precedence over Rules,
-	// such as those of its application, or nil. It must be safe for concurrent
-	// use. It may be nil.
+	// such as its application's, or nil. It must be safe for concurrent use. It
+	// may be nil.
 	RulesOf func(*unstructured.Unstructured) *Rules
 	// Rules is the user's rules file; nil without one.
 	Rules *Rules

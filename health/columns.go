@@ -43,7 +43,7 @@ func ColumnsOf(crd *unstructured.Unstructured) map[schema.GroupVersionKind][]Col
 	return columns
 }
 
-// definition is what a CRD says about the status of a kind.
+// definition is a CRD's description of a kind's status.
 type definition struct {
 	columns []Column
 	status  bool // a status is expected
@@ -85,8 +85,8 @@ func (a *Assessor) definitionOf(gvk schema.GroupVersionKind) definition {
 }
 
 // MissesDefinition reports whether the CRD of a kind, which is not known, might help with an
-// assessment: it comes from the generic reading of a status, whose printer columns tell what
-// matters, or there is no status and no subresource for one.
+// assessment: it comes from the generic reading of a status, which printer columns improve,
+// or there is no status and no subresource for one.
 func (a *Assessor) MissesDefinition(obj *unstructured.Unstructured, given Assessment, subresource bool) bool {
 	gvk := obj.GroupVersionKind()
 	if _, known := a.learned.Load(gvk); known || object.IsNative(gvk.Group) {

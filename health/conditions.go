@@ -6,8 +6,8 @@ import (
 	"github.com/ordapply/ordapply/internal/judge/condition"
 )
 
-// Conditions are what an object is assessed by, for programs that evaluate it elsewhere:
-// CEL conditions over self, "" where there is none.
+// Conditions are the rule about an object, for programs that evaluate it elsewhere: CEL
+// conditions over self, "" where there is none.
 type Conditions struct {
 	Rule   string // "annotation ordapply.dev/ready-when", "rule cert-manager.io/Certificate"
 	Ready  string // ready if it holds, and not before
@@ -19,9 +19,9 @@ type Conditions struct {
 	BuiltIn bool
 }
 
-// Conditions returns what defines when an object is ready: its annotations, the user's
-// rules, the checks of Argo CD, or a built-in rule, the first that there is. ok is false for
-// a kind that only its status explains, and for the native kinds.
+// Conditions returns the rule that decides when an object is ready: the first of its
+// annotations, the user's rules, Argo CD's checks and the built-in rules. ok is false for a
+// kind that only its status explains, and for the native kinds.
 func (a *Assessor) Conditions(obj *unstructured.Unstructured) (c Conditions, ok bool) {
 	annotations := obj.GetAnnotations()
 	if annotations[readyWhen]+annotations[failedWhen] != "" {
@@ -49,7 +49,7 @@ func (a *Assessor) Conditions(obj *unstructured.Unstructured) (c Conditions, ok 
 	return c, ok
 }
 
-// conditions returns those of the first rule for the kind of an object.
+// conditions returns the conditions of the first rule for the kind.
 func (rs *Rules) conditions(obj *unstructured.Unstructured) (Conditions, bool) {
 	if rs == nil {
 		return Conditions{}, false

@@ -19,8 +19,8 @@ func live(text string) *unstructured.Unstructured {
 	return obj
 }
 
-// The verdict decides whether to go on. The reason is what the object reports,
-// and the rule says how it was read.
+// The verdict decides whether to go on. The reason is the object's report, and
+// the rule says how it was read.
 func ExampleAssess() {
 	certificate := live(`
 apiVersion: cert-manager.io/v1
@@ -80,7 +80,7 @@ func ExampleAssessor_AfterGrace() {
 	// ready true
 }
 
-// The health of an application is that of its worst part.
+// The health of an application is its worst part's.
 func ExampleAggregate() {
 	fmt.Println(health.Aggregate(health.GradeHealthy, health.GradeMissing, health.GradeProgressing))
 	fmt.Println(health.Aggregate())

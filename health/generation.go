@@ -10,8 +10,8 @@ import (
 )
 
 // subject is an object as the rules see it: its status says nothing about an older
-// generation of the spec. Rules that read what is left out would otherwise take the state
-// of the spec before for that of the present one.
+// generation of the spec. Rules would otherwise take the state of an earlier spec for the
+// present one's.
 type subject struct {
 	status.Current
 	stale *Assessment // of an object whose whole status is about an older generation; nil otherwise
@@ -67,8 +67,8 @@ func isStaleStatus(obj *unstructured.Unstructured) (Assessment, bool) {
 }
 
 // withoutGeneration reports whether an assessment of a custom resource may be about an older
-// spec: its status has no observedGeneration, and the verdict does not follow from those of
-// its conditions that have one.
+// spec: its status has no observedGeneration, and the verdict does not follow from its
+// conditions that have one.
 func (a *Assessor) withoutGeneration(obj *unstructured.Unstructured, given Assessment) bool {
 	if _, dated := status.ObservedGeneration(obj); dated || object.IsNative(obj.GroupVersionKind().Group) {
 		return false

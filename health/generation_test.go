@@ -12,8 +12,8 @@ import (
 	"github.com/ordapply/ordapply/internal/judge/status"
 )
 
-// No status that is older than the spec makes an object ready, whatever kind of rule reads
-// it: each Healthy case of the collection whose status is dated, one generation later.
+// No status that is older than the spec makes an object ready, by any kind of rule: each
+// Healthy case of the collection whose status is dated, one generation later.
 func TestStaleStatusesAreNeverReady(t *testing.T) {
 	rules, err := ParseRules([]byte(`{apiVersion: ordapply.dev/v1alpha1, kind: HealthRules, rules: [{kind: "*", readyWhen: '` + anyTrue + `'}]}`))
 	require.NoError(t, err)

@@ -36,8 +36,8 @@ func fromStatus(obj *unstructured.Unstructured, s subject, columns []Column) (As
 	return fromSignal(decisive), true
 }
 
-// describeUnhealthy describes what a status reports as wrong or unfinished, with its
-// grade; "" if nothing.
+// describeUnhealthy describes the error or unfinished work in a status, with its
+// grade; "" if none.
 func describeUnhealthy(obj *unstructured.Unstructured) (string, Grade) {
 	if s, ok := judgestatus.Read(obj, judgestatus.Status(obj), nil).Unhealthy(); ok {
 		return s.Text, gradeOf(s)

@@ -25,7 +25,7 @@ func (g Grade) String() string {
 	return [...]string{"", "Healthy", "Suspended", "Progressing", "Missing", "Degraded", "Unknown", "Failed"}[g]
 }
 
-// Grade returns the grade of an object of which only the verdict is known; for
+// Grade returns the grade of an object if only the verdict is known; for
 // Deleting it is GradeDegraded.
 func (v Verdict) Grade() Grade {
 	switch v {
@@ -44,7 +44,7 @@ func (v Verdict) Grade() Grade {
 }
 
 // Grade returns the health of the assessed object: the field Health if it is set,
-// else that of the verdict.
+// else the verdict's.
 func (a Assessment) Grade() Grade {
 	if a.Health != GradeUnset {
 		return a.Health

@@ -64,11 +64,11 @@ func (v Verdict) String() string {
 // Assessment is a verdict with its reason and the rule that decided.
 type Assessment struct {
 	Verdict Verdict
-	Reason  string // what the object reports, for display; may quote its messages
+	Reason  string // for display; may quote the object's messages
 	Rule    string // "annotation ordapply.dev/ready-when", "rule cert-manager.io/Certificate", "kstatus", …
-	// Health is the grade if it differs from that of the verdict: Degraded with
-	// Progressing or Failed, Unknown with Failed, Suspended with Ready or
-	// Progressing, Missing with Progressing; else GradeUnset. Method Grade covers both.
+	// Health is the grade if it differs from the verdict's: Degraded with Progressing
+	// or Failed, Unknown with Failed, Suspended with Ready or Progressing, Missing with
+	// Progressing; else GradeUnset. Method Grade covers both.
 	Health Grade
 
 	// NoStatus is set with Progressing if the object has no status at all. The

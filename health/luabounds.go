@@ -13,10 +13,10 @@ import (
 )
 
 // The interpreter looks at its context before each instruction, but one instruction may
-// create a text or a list of any size, or match a pattern for hours. So what creates them
-// counts its bytes first: functions of the libraries, and the operations that boundedSyntax
-// replaces by calls. Patterns are matched in short texts only; where that still takes long,
-// the script is abandoned.
+// create a text or a list of any size, or match a pattern for hours. So bytes are counted
+// first, by functions of the libraries, and the operations that boundedSyntax replaces by
+// calls. Patterns are matched in short texts only; where that still takes long, the script
+// is abandoned.
 
 // Functions that replace syntax. Scripts cannot write these names.
 const (
@@ -24,8 +24,8 @@ const (
 	luaIndex  = "..index"  // t[i] = v
 )
 
-// luaBudget is what an evaluation of a script may still use. It is the context of the
-// evaluation, too: the interpreter calls Done before each instruction.
+// luaBudget is the rest of a script's allowance. It is the context of the evaluation,
+// too: the interpreter calls Done before each instruction.
 type luaBudget struct {
 	context.Context //nolint:containedctx // it is the context that the interpreter has
 
@@ -65,7 +65,7 @@ func (b *luaBudget) take(state *lua.LState, bytes int) {
 	b.bytes -= bytes
 }
 
-// bound replaces functions of the open libraries by ones that count what they create.
+// bound replaces functions of the open libraries by ones that count their results.
 func (b *luaBudget) bound(state *lua.LState) {
 	for library, sizes := range map[string]map[string]func(*lua.LState) int{
 		lua.StringLibName: {
@@ -116,8 +116,8 @@ func (b *luaBudget) concat(state *lua.LState) int {
 	return 0
 }
 
-// index returns the index at which an element is set, after the table, of which it counts the
-// elements before that index that do not exist yet.
+// index returns the index of a set element, after the table. It counts the elements of the
+// table that are missing before it.
 func (b *luaBudget) index(state *lua.LState) int {
 	b.take(state, growth(state.Get(1), state.Get(2)))
 	state.Push(state.Get(2))
@@ -172,7 +172,7 @@ func product(a, b int) int {
 	return a * b
 }
 
-// formatSize returns at least the length of what string.format returns: any verb may have any
+// formatSize returns at least the length of string.format's result: any verb may have any
 // argument, and a width.
 func formatSize(state *lua.LState) int {
 	format := lua.LVAsString(state.Get(1))
@@ -190,7 +190,7 @@ func formatSize(state *lua.LState) int {
 	return len(format) + widths + product(strings.Count(format, "%"), 4*largest+64) // %q and %x are longer than the text
 }
 
-// gsubSize returns at least the length of what string.gsub returns for a text. Results of
+// gsubSize returns at least the length of string.gsub's result for a text. Results of
 // functions and values of tables are counted when they are used.
 func (b *luaBudget) gsubSize(state *lua.LState) int {
 	text := subjectSize(state)
@@ -206,7 +206,7 @@ func (b *luaBudget) gsubSize(state *lua.LState) int {
 	return gmatchSize(state)
 }
 
-// replacement returns what a function or a table of string.gsub has for a match.
+// replacement returns the value of a function or table of string.gsub for a match.
 func (b *luaBudget) replacement(state *lua.LState, with lua.LValue) int {
 	if function, ok := with.(*lua.LFunction); ok {
 		b.call(state, function)
@@ -240,7 +240,7 @@ func subjectSize(state *lua.LState) int {
 	return size
 }
 
-// tableConcatSize returns the length of what table.concat returns.
+// tableConcatSize returns the length of table.concat's result.
 func tableConcatSize(state *lua.LState) int {
 	table, isTable := state.Get(1).(*lua.LTable)
 	if !isTable {
@@ -255,7 +255,7 @@ func tableConcatSize(state *lua.LState) int {
 	return total
 }
 
-// boundedSyntax replaces what creates texts and lists in a parsed script by calls: a .. b by
+// boundedSyntax replaces operators that make texts and lists in a script by calls: a .. b by
 // luaConcat(a, b), and the index of t[i] = v, or {[i] = v}, by luaIndex(t, i).
 func boundedSyntax(node reflect.Value) {
 	switch node.Kind() {

@@ -69,7 +69,7 @@ func TestScriptsAreBounded(t *testing.T) {
 	}
 }
 
-// What is bounded works as in Lua otherwise.
+// Bounded functions work as in Lua.
 func TestFunctionsOfScripts(t *testing.T) {
 	for expression, want := range map[string]string{
 		`"a" .. 1 .. "b" .. 2.5`: "a1b2.5",

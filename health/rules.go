@@ -84,8 +84,8 @@ func ParseRules(data []byte) (*Rules, error) {
 	return rules, nil
 }
 
-// NewRules compiles rules of another file. place is the field of the list, for errors, which
-// are those of ParseRules.
+// NewRules compiles rules of another file. place is the field of the list, for errors, as
+// from ParseRules.
 func NewRules(place string, rules []Rule) (*Rules, error) {
 	var faults strict.Faults
 	rs := newRules(place, rules, &faults)
@@ -106,8 +106,8 @@ func (rs *Rules) Then(others ...*Rules) *Rules {
 	return all
 }
 
-// readRules reads a rules file and compiles none of its conditions. With an error the rules
-// are those that could be read, nil if the text is no rules file.
+// readRules reads a rules file and compiles none of its conditions. With an error it
+// returns the readable rules, nil if the text is no rules file.
 func readRules(data []byte) (*Rules, error) {
 	document, err := strict.Read(data, "a rules file", fmt.Sprintf("apiVersion %s, kind %s and rules", rulesAPIVersion, rulesKind))
 	if err != nil {
@@ -123,7 +123,7 @@ func readRules(data []byte) (*Rules, error) {
 	return rules, faults.Err()
 }
 
-// newRules adds the faults of rules to those of reading them.
+// newRules adds the faults of rules to reading faults.
 func newRules(place string, rules []Rule, faults *strict.Faults) *Rules {
 	rs := &Rules{make([]rule, len(rules))}
 	for i := range rules {
@@ -131,14 +131,13 @@ func newRules(place string, rules []Rule, faults *strict.Faults) *Rules {
 		*r = rule{Rule: rules[i], place: plain.Item(place, i)}
 		r.name = groupKind(r.groupPattern(), r.Kind)
 		r.compiled = sync.OnceValues(r.compile)
-		if !faults.Under(r.place) { // else a consequence of what could not be read
+		if !faults.Under(r.place) { // else a consequence of a reading fault
 			r.check(faults)
 		}
 	}
 	return rs
 }
 
-// groupPattern returns the pattern of the group.
 func (r *rule) groupPattern() string {
 	if r.Group == nil {
 		return "*"
@@ -146,7 +145,7 @@ func (r *rule) groupPattern() string {
 	return *r.Group
 }
 
-// check validates what can be validated without compiling.
+// check validates a rule without compiling it.
 func (r *rule) check(faults *strict.Faults) {
 	switch {
 	case r.Kind == "":
@@ -158,7 +157,6 @@ func (r *rule) check(faults *strict.Faults) {
 	}
 }
 
-// compile compiles the conditions.
 func (r *rule) compile() (conditions, error) {
 	var c conditions
 	var errs []error
@@ -206,7 +204,7 @@ func (rs *Rules) compile() error {
 
 // assess assesses an object by the first rule that matches its kind and applies. A rule
 // with a wildcard that waits for a status does not apply to an object without one, because
-// not every kind that it matches has a status: what it waits for is returned with false.
+// not every kind that it matches has a status: its assessment is returned with false.
 func (rs *Rules) assess(obj *unstructured.Unstructured) (Assessment, bool) {
 	if rs == nil {
 		return Assessment{}, false

@@ -16,7 +16,6 @@ func fromSignal(s status.Signal) Assessment {
 	return Assessment{Verdict: verdict, Final: verdict == Failed && s.Final, Health: gradeOf(s), Reason: s.Text + s.Hint, Rule: "generic"}
 }
 
-// gradeOf returns the grade for a signal.
 func gradeOf(s status.Signal) Grade {
 	switch {
 	case s.Means == status.MeaningPaused:

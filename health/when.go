@@ -13,7 +13,7 @@ import (
 // suspended or missing.
 type conditions []when
 
-// when is a condition and what holds of an object that meets it.
+// when is a condition and the verdict on an object that meets it.
 type when struct {
 	*condition.Condition
 	field, rule string
@@ -73,7 +73,7 @@ func (w when) because() string {
 	return w.short() + " holds"
 }
 
-// withReportedError adds what the object reports to the reason. A reported error makes
+// withReportedError adds the object's own report to the reason. A reported error makes
 // an object that is not ready Degraded.
 func withReportedError(obj *unstructured.Unstructured, given Assessment) Assessment {
 	if text, grade := describeUnhealthy(obj); text != "" {

@@ -41,7 +41,7 @@ type Manifest struct {
 // replaced by their items. Documents without content, Kptfiles and objects with the
 // annotation config.kubernetes.io/local-config are skipped.
 //
-// The error joins those of all documents, each with its position: invalid YAML,
+// The error joins the documents' errors, each with its position: invalid YAML,
 // duplicate keys, objects that cannot be applied by name, labels and annotations that
 // are not strings. It quotes no values, which may be passwords. An error of the stream
 // itself ends it.
@@ -63,7 +63,7 @@ func ReadLive(name string, stream io.Reader) ([]Manifest, error) {
 	})
 }
 
-// filter reports whether to return an object, and what is wrong with it.
+// filter reports whether to return an object, and its faults.
 type filter func(*unstructured.Unstructured) (bool, error)
 
 func readAll(name string, stream io.Reader, want filter) ([]Manifest, error) {

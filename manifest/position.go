@@ -8,7 +8,7 @@ import (
 )
 
 // atLine converts the line numbers of a YAML error, which count from the start
-// of a document, to those of the stream, and joins it to one line.
+// of a document, to the stream's, and joins it to one line.
 func atLine(err error, docLine int) error {
 	pattern := regexp.MustCompile(`line (\d+)`)
 	text := pattern.ReplaceAllStringFunc(err.Error(), func(match string) string {

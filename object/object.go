@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// ID identifies one resource of a stream: two manifests with the same ID are
-// the same object to Kubernetes. The version is not part of it. Its JSON is that of the
+// ID identifies one resource of a stream: two manifests with the same ID are the same
+// object to Kubernetes. The version is not part of it. Its JSON is part of the
 // documents that commands print.
 type ID struct {
 	Group     string `json:"group,omitempty"`     // "" for the core group
@@ -75,8 +75,8 @@ func (id ID) KindName() string {
 	return id.GroupKind()
 }
 
-// IsKubernetesGroup reports whether a group is of the Kubernetes project: groups without
-// a dot (apps, batch) and those below k8s.io, including the Gateway API's. KindName omits it.
+// IsKubernetesGroup reports whether a group is of the Kubernetes project: groups without a
+// dot (apps, batch) and groups below k8s.io, including the Gateway API's. KindName omits it.
 func IsKubernetesGroup(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
@@ -93,7 +93,7 @@ func IsNative(group string) bool {
 	}, group)
 }
 
-// IsCRD reports whether the ID is that of a CustomResourceDefinition, in any version.
+// IsCRD reports whether the ID names a CustomResourceDefinition, in any version.
 func (id ID) IsCRD() bool {
 	return id.Group == "apiextensions.k8s.io" && id.Kind == "CustomResourceDefinition"
 }
@@ -103,7 +103,7 @@ func (id ID) MakesPods() bool {
 	return slices.Contains([]string{"Deployment.apps", "StatefulSet.apps", "DaemonSet.apps", "ReplicaSet.apps", "Job.batch", "ReplicationController"}, id.GroupKind())
 }
 
-// IsNamespace reports whether the ID is that of a core Namespace.
+// IsNamespace reports whether the ID names a core Namespace.
 func (id ID) IsNamespace() bool { return id.Group == "" && id.Kind == "Namespace" }
 
 // Compare orders IDs by group, kind, namespace and name. It returns a negative

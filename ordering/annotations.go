@@ -12,7 +12,7 @@ const (
 	// cluster once it is ready, as comma-separated group/Kind. Resources of these
 	// kinds wait for it, as they do for a CRD.
 	ProvidesAnnotation = "ordapply.dev/provides"
-	// WaitAnnotation overrides what later resources wait for: "none" or "applied"
+	// WaitAnnotation overrides the gate before later resources: "none" or "applied"
 	// until the resource is applied, "ready" until it is ready. It takes precedence
 	// over the layer's gate and --wait.
 	WaitAnnotation = "ordapply.dev/wait"

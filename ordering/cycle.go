@@ -18,7 +18,7 @@ type CycleError struct {
 // CycleEdge is one edge of a cycle, with display names of its ends.
 type CycleEdge struct {
 	From, To string // "Service shop/web", "layer platform/data"; To waits for From
-	Why      Reason // what made it
+	Why      Reason // its origin
 }
 
 // String returns "To waits for From (reason; position)".

@@ -7,11 +7,10 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Deletion is the order in which resources are deleted, made by planner.DeletionOrder: the
-// reverse of the order in which they are applied. In addition, custom resources go before the
-// stream's workloads, Secrets, ConfigMaps and RBAC, because a workload may run their finalizers
-// with these, and APIServices go before Namespaces; CRDs and Namespaces go last. kapp's delete
-// rules override all of this.
+// Deletion, made by planner.DeletionOrder, is the deletion order of resources: the reverse of their
+// apply order. In addition, custom resources go before the stream's workloads, Secrets, ConfigMaps
+// and RBAC, because a workload may run their finalizers with these, and APIServices go before
+// Namespaces; CRDs and Namespaces go last. kapp's delete rules override all of this.
 type Deletion struct {
 	Steps []DeletionStep // sorted by wave, then by ID
 	Waves int            // the number of waves; a wave starts when all resources of the one before are gone

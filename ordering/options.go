@@ -10,7 +10,7 @@ import (
 // Options configure how planner.Build makes a plan. The zero value is the documented
 // default.
 type Options struct {
-	// OrderSource selects what places resources. OrderSourceAuto detects it.
+	// OrderSource selects the frame. OrderSourceAuto detects it.
 	OrderSource OrderSource
 	// SkipHooks moves Helm hooks, and Argo CD hooks that no sync creates, to
 	// Plan.Skipped. By default they are errors.
@@ -19,7 +19,7 @@ type Options struct {
 	// them around the plan. Hooks that are still in the stream are treated as
 	// by default.
 	RunHooks bool
-	// Hooks are those that the caller took out of the stream to run them.
+	// Hooks are run by the caller, which took them out of the stream.
 	Hooks []Resource
 	// KeepHooks plans hooks like any other resource. Deletions use it, because
 	// a cluster may hold hooks from any source.
@@ -93,8 +93,7 @@ func ParseOrderSource(s string) (OrderSource, error) {
 	return OrderSourceAuto, fmt.Errorf("%q is not a frame: write argocd, helm or none", s)
 }
 
-// Chart holds what a Chart.yaml says about the order of its dependencies
-// (HIP-0025).
+// Chart has the order of dependencies in a Chart.yaml (HIP-0025).
 type Chart struct {
 	// Path is the chart's path in the "# Source:" comments of `helm template`:
 	// "foo", "foo/charts/bar".
@@ -137,7 +136,7 @@ type Stack struct {
 // CD's waves and Helm's groups order resources within each application.
 type App struct {
 	Name string // within the stack
-	// DependsOn names applications of the same stack, those of another one as
+	// DependsOn names applications of the same stack, or of another one as
 	// "stack/application", and whole stacks. A name that is both is the application.
 	DependsOn []string
 	Timeout   time.Duration // how long all of it may take to become ready; 0 if not set

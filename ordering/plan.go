@@ -59,7 +59,7 @@ type Step struct {
 	ReadyBy int
 	// Layer is the name of the layer that placed the resource; "" if none.
 	Layer string
-	// Gate is what waves and later layers wait for. Another step's Need may
+	// Gate is the gate before later waves and layers. Another step's Need may
 	// require more.
 	Gate Gate
 	// AfterHooks is set if only a hook that runs after the plan can make the resource ready:
@@ -123,7 +123,7 @@ func (s Step) PlacedByDependents() bool { return s.Why.Rule == RuleNeeded }
 type Need struct {
 	ID   object.ID // the resource waited for
 	Gate Gate      // the state that it must reach
-	Why  Reason    // what in the manifests makes the dependent need it
+	Why  Reason    // its cause in the manifests
 	// Hard reports whether the author declared the edge; otherwise it was
 	// inferred.
 	Hard bool
@@ -136,7 +136,7 @@ type Need struct {
 // of the layer must have passed its gate.
 type Barrier struct {
 	Layer int    // index into Plan.Layers
-	Why   Reason // what makes the layer wait, such as "layer data after foundation"
+	Why   Reason // why the layer waits, such as "layer data after foundation"
 }
 
 // Layer is a set of resources that others wait for as a whole.
@@ -144,7 +144,7 @@ type Layer struct {
 	Name    string        // "platform/data", "Sync wave 2", "stack storage"
 	Kind    LayerKind     // where it comes from
 	Within  int           // index of the layer around it, such as an application's stack; -1 if none
-	Gate    Gate          // what dependents wait for, for each of its resources
+	Gate    Gate          // that each of its resources must pass
 	After   []Barrier     // the layers that all of its resources wait for
 	Timeout time.Duration // how long it may take; 0 if not set
 }

@@ -1,7 +1,7 @@
 package ordering
 
-// Rule names what made an edge or a place, such as "pod-template" or "layer". A kind of
-// layer is the rule of the resources that it places.
+// Rule names the origin of an edge or a place, such as "pod-template" or "layer". A
+// kind of layer is the rule of the resources that it places.
 type Rule string
 
 // Rules that decide how an edge or a resource is treated further.

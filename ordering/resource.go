@@ -14,10 +14,10 @@ type Resource struct {
 	Chart string
 	// PreviousName is the resource's name before a build renamed it, by which other
 	// manifests may still refer to it; "" if it has none. Several resources may
-	// share it. A reference means those of the same RenameGroup, which were renamed
-	// together, or all of them if there are none.
+	// share it. A reference means the ones of its RenameGroup, renamed together, or
+	// all if there are none.
 	PreviousName string
-	RenameGroup  string // what the build did to the name, such as its prefix and suffix
+	RenameGroup  string // the build's change of the name, such as its prefix and suffix
 }
 
 // Located returns the ID with the position of the manifest, if it is known.

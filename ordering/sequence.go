@@ -9,9 +9,9 @@ import (
 )
 
 // Sequence returns the indices of the steps in an order in which each follows
-// everything it needs, for writing them down: by wave; within a wave by layer
-// where needs allow, steps without a layer first. What waits for no layer, and nothing
-// waits for, is last.
+// everything it needs, for writing them down: by wave; within a wave by layer where
+// needs allow, steps without a layer first. Steps without dependents that wait for no
+// layer are last.
 func (p *Plan) Sequence() []int {
 	return p.SequenceBy(func(object.ID, object.ID) int { return 0 })
 }

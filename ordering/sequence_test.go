@@ -14,9 +14,9 @@ import (
 	"github.com/ordapply/ordapply/test/seeds"
 )
 
-// Every sequence contains each step once, after everything it needs and after
-// all earlier waves, except that what waits for no layer and nothing needs is last; within a wave, a step precedes one of an earlier layer
-// only if another step needs it there.
+// Every sequence contains each step once, after everything it needs and after all earlier waves,
+// except that steps without dependents or layers are last; within a wave, a step precedes one of
+// an earlier layer only if another step needs it there.
 func TestSequenceOfAnyPlan(t *testing.T) {
 	for seed := range seeds.UpTo(2000) {
 		w := plancase.NewWorld(seed)

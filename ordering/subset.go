@@ -32,8 +32,8 @@ func (d *Deletion) Filter(wanted func(object.ID) bool) *Deletion {
 	return out
 }
 
-// WithRemaining returns the deletion with those of the given resources that it does
-// not contain yet in an additional last wave, so that a deletion planned from
+// WithRemaining returns the deletion with the given resources that it does not
+// contain yet in an additional last wave, so that a deletion planned from
 // incomplete knowledge covers all resources.
 func (d *Deletion) WithRemaining(resources []object.ID) *Deletion {
 	held := make(map[object.ID]bool, len(d.Steps))

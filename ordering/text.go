@@ -10,7 +10,7 @@ import (
 )
 
 // WriteText prints each wave with its resources and the reason for each, then
-// hooks, skipped resources and notes. The error is that of w.
+// hooks, skipped resources and notes. The error is w's.
 func (p *Plan) WriteText(w io.Writer) error {
 	var b strings.Builder
 	width := p.idWidth()
@@ -41,7 +41,7 @@ func (p *Plan) WriteHooks(w io.Writer) {
 	}
 }
 
-// HookPlace describes the place of a hook among those of its event, and in the plan.
+// HookPlace describes the place of a hook in its event, and in the plan.
 func (p *Plan) HookPlace(hook PlannedHook) string {
 	place := fmt.Sprintf("weight %d", hook.Weight)
 	if p.OrderSource == OrderSourceArgoCD {
@@ -84,8 +84,7 @@ func firstNames(names string) string {
 	return names
 }
 
-// idWidth returns the width of the ID column: that of the longest ID, at most
-// 60.
+// idWidth returns the width of the ID column: the longest ID's, at most 60.
 func (p *Plan) idWidth() int {
 	width := 0
 	for _, s := range p.Steps {

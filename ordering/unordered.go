@@ -4,9 +4,9 @@ import (
 	"slices"
 )
 
-// Unordered returns a plan with the same resources in one wave. The only needs
-// that remain are those on Namespaces (the switch of KubeVela's KEP-0005), and on objects
-// whose values a resource takes.
+// Unordered returns a plan with the same resources in one wave. The only remaining needs
+// are on Namespaces (the switch of KubeVela's KEP-0005), and on objects whose values a
+// resource takes.
 func (p *Plan) Unordered() *Plan {
 	out := &Plan{Steps: slices.Clone(p.Steps), Waves: []Wave{{Name: "unordered"}}, Skipped: p.Skipped, Hooks: p.Hooks, Notes: p.Notes}
 	for i := range out.Steps {

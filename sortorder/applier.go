@@ -106,14 +106,14 @@ type Entry struct {
 	spec selectorSpec
 }
 
-// Entry returns what is selected; path is that of the application or rule.
+// Entry returns the selection; path is the application's or rule's.
 func (s selecting) Entry(path string) Entry {
 	return Entry{path, selectorSpec{conditionSpec: s.conditionSpec, Name: s.ResourceName}}
 }
 
 // OrderOf returns an order of such entries: the Selector of a placement is the index of the
-// first entry that matches the resource. Its error is a Problems, without those that
-// ReadApplier returned and those that follow from them.
+// first entry that matches the resource. Its error is a Problems, without ReadApplier's and
+// their consequences.
 func (a Applier) OrderOf(entries ...Entry) (*Order, error) {
 	c := config{Metadata: metadata{Name: DefaultName}}
 	var paths []string

@@ -77,8 +77,8 @@ func (k key) set(m *object.Meta, value string) {
 	}
 }
 
-// valueSet is a set of accepted values of a key: those listed, or all except
-// those listed; and whether the key may be absent.
+// valueSet is a set of accepted values of a key: the listed ones, or all except
+// these; and whether the key may be absent.
 type valueSet struct {
 	allBut bool
 	listed []string // sorted, without duplicates
@@ -119,7 +119,7 @@ func sortedSet(values []string) []string {
 	return slices.Compact(out)
 }
 
-// without returns values without those in drop.
+// without returns the values not in drop.
 func without(values, drop []string) []string {
 	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return slices.Contains(drop, v) })
 }

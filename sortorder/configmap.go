@@ -86,7 +86,7 @@ func splitWords(list string) []any {
 	return out
 }
 
-// withDataPaths changes the paths of problems to those of the ConfigMap's fields.
+// withDataPaths changes the paths of problems to the ConfigMap's fields.
 func (ps Problems) withDataPaths() Problems {
 	for i, p := range ps {
 		switch rest, isName := strings.CutPrefix(p.Path, "metadata.name"); {

@@ -84,7 +84,7 @@ sortOrder:
 	// sortOrder[0]: order shop, layer teir=data matches nothing; 1 resource has tier=data: did you mean tier?
 }
 
-// Layers form a chain unless the order says what a layer depends on.
+// Layers form a chain unless a layer names its dependencies.
 func ExampleOrder_Place() {
 	order, err := sortorder.Parse([]byte(`
 apiVersion: ordapply.dev/v1alpha1

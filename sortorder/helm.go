@@ -23,8 +23,8 @@ func helmKinds() []string {
 // compareKind orders the kinds that are not in helmKinds.
 func compareKind(a, b *sortKey) int { return strings.Compare(a.kind, b.kind) }
 
-// CompareHelmKinds orders two kinds as Helm installs them; those that it does not list
-// come last, by name.
+// CompareHelmKinds orders two kinds as Helm installs them; unlisted ones come last, by
+// name.
 func CompareHelmKinds(a, b string) int {
 	listed := helmKinds()
 	rank := func(kind string) uint { return uint(slices.Index(listed, kind)) } // -1 is the greatest

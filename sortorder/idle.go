@@ -41,8 +41,8 @@ func (o *Order) UnusedSelectors(placements []Placement, metas []object.Meta) []U
 	return idle
 }
 
-// nearest suggests what the resources have instead of what a selector requires,
-// as the end of a message; "" if nothing is similar.
+// nearest suggests existing values close to a selector's, as the end of a
+// message; "" if nothing is similar.
 func (s selector) nearest(metas []object.Meta) string {
 	if slices.ContainsFunc(metas, s.conditions.match) {
 		return ": earlier selectors match all of its resources"

@@ -134,7 +134,7 @@ func (g *layerGraph) cycle(ranks []int) []string {
 }
 
 // closure returns all needs of a layer, transitively: layers of its own order
-// by rank, then those of other orders by name.
+// by rank, then of other orders by name.
 func (g *layerGraph) closure(layer int, ranks []int) []string {
 	own, others := map[int]bool{}, []string{}
 	var walk func(int)

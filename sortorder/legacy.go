@@ -7,10 +7,10 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// The legacy order is that of kustomize's SortOrderTransformer (api v0.21.2),
-// the default of `kustomize build`. It compares joined strings, not fields,
-// with "~" and a letter for empty values: the core group comes after the
-// others, and namespace "a-b" before "a".
+// The legacy order is from kustomize's SortOrderTransformer (api v0.21.2), the
+// default of `kustomize build`. It compares joined strings, not fields, with
+// "~" and a letter for empty values: the core group comes after the others, and
+// namespace "a-b" before "a".
 
 // legacyKinds returns kustomize's lists. It ranks by kind and ignores the
 // group.

@@ -11,7 +11,7 @@ import (
 // Order is a validated SortOrder, as Parse returns it; the zero value is not one.
 type Order struct {
 	Name   string  // metadata.name, which the stamps carry
-	Layers []Layer // by rank, with that of the unmatched resources
+	Layers []Layer // by rank, with the unmatched resources' layer
 
 	OutputOrder OutputOrder // default ByPlan
 
@@ -32,7 +32,7 @@ type Order struct {
 // rules place and sort resources.
 type rules struct {
 	selectors []selector
-	paths     []string // of the selectors; nil for those of sortOrder
+	paths     []string // of the selectors; nil if they are sortOrder's
 	layerOf   []int    // selector to layer, as an index into Layers
 	rest      int      // the layer for unmatched resources
 	types     typeOrder
@@ -49,7 +49,7 @@ const (
 
 // Placement is the layer of one resource.
 type Placement struct {
-	Selector int   // index of the entry of sortOrder; for the rest that of unmatched: true, or -1 without one
+	Selector int   // index of the entry of sortOrder; for the rest, of unmatched: true, or -1 without one
 	Layer    Layer // one of Order.Layers
 }
 

@@ -96,8 +96,8 @@ func isCondition(of reflect.Type, field reflect.StructField) bool {
 	return len(place) > 0 && of.FieldByIndex(place).Type == reflect.TypeFor[conditionSpec]()
 }
 
-// describeType returns the word for a type, the struct whose fields it has, and what comes
-// after its name in their paths.
+// describeType returns the word for a type, the struct whose fields it has, and the suffix
+// of its name in their paths.
 func describeType(of reflect.Type) (word string, inner reflect.Type, step string) {
 	switch of.Kind() {
 	case reflect.Pointer:

@@ -18,9 +18,9 @@ func Default() *Order {
 }
 
 // Parse parses a SortOrder in YAML or JSON, or the ConfigMap in which kpt
-// passes its fields. Its error is a Problems with everything that is wrong,
-// among it unknown fields and selectors that no resource can reach because
-// earlier ones match everything that they would.
+// passes its fields. Its error is a Problems with all faults, among them
+// unknown fields and selectors that no resource can reach because of earlier
+// ones.
 func Parse(document []byte) (*Order, error) {
 	tree, err := readDocument(document)
 	if err != nil {
@@ -79,8 +79,8 @@ func (c *config) header(tree map[string]any, problems *Problems) (note string) {
 	return note
 }
 
-// compile validates a config as a whole and converts it to an Order. paths are those of the
-// selectors if they are not those of sortOrder; problems were found while decoding.
+// compile validates a config as a whole and converts it to an Order. paths are the
+// selectors' if they are not from sortOrder; problems were found while decoding.
 func compile(c config, paths []string, problems Problems) (*Order, Problems) {
 	checkName(c.Metadata.Name, &problems)
 	c.checkCarry(&problems)
@@ -130,8 +130,8 @@ func checkTools(emit []string, problems *Problems) {
 	}
 }
 
-// compileLayers adds the layers: one for each selector, and at the end that of
-// the rest unless sortOrder lists it.
+// compileLayers adds the layers: one for each selector, and at the end the
+// rest's unless sortOrder lists it.
 func (o *Order) compileLayers(changes []layerSpec, problems *Problems) {
 	entries := slices.Clone(o.selectors)
 	o.checkEntries(entries, problems)

@@ -9,7 +9,7 @@ import (
 	"github.com/ordapply/ordapply/internal/text/strict"
 )
 
-// Problem is an error in a SortOrder: its field and what to do.
+// Problem is an error in a SortOrder: its field and the remedy.
 type Problem struct {
 	Path    string // such as sortOrder[1].matchAnnotations; "" for the whole object
 	Message string // continues the path: "is empty: name at least one annotation"
@@ -44,8 +44,7 @@ func (ps Problems) Unwrap() []error {
 	return errs
 }
 
-// add adds a problem, unless the field at path or one below it already has one,
-// of which it would be a consequence.
+// add adds a problem, unless it follows from one of the field at path or below.
 func (ps *Problems) add(path, format string, args ...any) {
 	if path != "" && ps.under(path) {
 		return

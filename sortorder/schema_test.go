@@ -27,8 +27,8 @@ func TestSchemaFile(t *testing.T) {
 	require.Equal(t, string(onDisk), string(sortorder.Schema()), "schema.json is stale: make schema")
 }
 
-// TestSchemaAgreesWithParse validates the orders of the other tests: what Parse
-// accepts must be valid, and what it rejects for its form must not be.
+// TestSchemaAgreesWithParse validates the orders of the other tests: valid if
+// Parse accepts them, and invalid if it rejects their form.
 func TestSchemaAgreesWithParse(t *testing.T) {
 	var schema spec.Schema
 	require.NoError(t, json.Unmarshal(sortorder.Schema(), &schema))

@@ -41,7 +41,6 @@ func Processor(f fn.Function) sdk.ResourceListProcessor {
 	})
 }
 
-// listNode returns the list as a YAML node.
 func listNode(list *sdk.ResourceList) *yaml.Node {
 	items := &yaml.Node{Kind: yaml.SequenceNode, Tag: yaml.NodeTagSeq}
 	for _, item := range list.Items {

@@ -28,7 +28,7 @@ func Of(annotations map[string]string) []Path {
 	return paths
 }
 
-// BelowField returns what remains of the paths below a field of a map. whole reports
+// BelowField returns the rest of the paths below a field of a map. whole reports
 // whether a path ends there, so that everything below is ignored.
 func BelowField(paths []Path, name string) (below []Path, whole bool) {
 	return remaining(paths, func(s step) bool { return s.field == name })

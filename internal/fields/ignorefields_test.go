@@ -21,8 +21,8 @@ spec:
 data: {app.level: info}
 `
 
-// What one notation of a path removes, another one does, too: the notation of conflicts,
-// JSON pointers, and what people write by hand.
+// All notations of a path remove the same fields: the notation of conflicts, JSON
+// pointers, and paths written by hand.
 func TestRemoveFieldsInEveryNotation(t *testing.T) {
 	for path, want := range map[string]string{
 		"spec.replicas":                      "replicas: 2",
@@ -85,7 +85,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// Of what others own, only fields at the paths are left to them, and never the keys of an
+// Of others' fields, only those at the paths are left to them, and never the keys of an
 // item: without these the API server refuses it. A path may select items by any field.
 func TestLeaveFieldsToOtherManagers(t *testing.T) {
 	for _, c := range []struct{ paths, manifest, foreign, want string }{

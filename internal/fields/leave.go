@@ -15,7 +15,7 @@ func Leave(paths []Path, manifest map[string]any, foreign *fieldpath.Set) {
 	leave(paths, false, manifest, foreign)
 }
 
-// leave removes what others own of a value. whole reports whether all of it is ignored.
+// leave removes others' fields from a value. whole reports whether all of it is ignored.
 func leave(paths []Path, whole bool, from any, foreign *fieldpath.Set) {
 	switch from := from.(type) {
 	case map[string]any:

@@ -81,7 +81,7 @@ func parsePath(text string) (Path, error) {
 	return path, allowed(path)
 }
 
-// allowed rejects paths of what identifies an object, and of what is never sent.
+// allowed rejects paths of fields that identify an object, or are never sent.
 func allowed(path Path) error {
 	first := path[0].field
 	switch {
@@ -156,7 +156,7 @@ func dotted(text string) (Path, error) {
 	return path, nil
 }
 
-// bracket parses what is between brackets: *, a quoted name, or keys with their values.
+// bracket parses the text in brackets: *, a quoted name, or keys with their values.
 func bracket(inside string) (step, error) {
 	switch name := unquote(inside); {
 	case inside == "*":
@@ -186,7 +186,7 @@ func unquote(text string) string {
 	return text
 }
 
-// isOwn reports whether a name is that of an annotation or label by which apply sets work.
+// isOwn reports whether a name is an annotation or label of apply sets.
 func isOwn(name string) bool {
 	return strings.HasPrefix(name, "ordapply.dev/") || strings.HasPrefix(name, "applyset.kubernetes.io/")
 }

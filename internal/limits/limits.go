@@ -1,6 +1,6 @@
-// Package limits has the bounds on what manifests, charts, health rules and stored revisions
-// can make the programs compute. They are far above what real input needs, and keep input
-// that was written to do harm from taking all memory, or time without an end:
+// Package limits has the bounds on the work that manifests, charts, health rules and stored
+// revisions can cause. They are far above the needs of real input, and keep hostile input
+// from taking all memory, or time without an end:
 //
 //	if depth > limits.ChartDepth {
 //		return fmt.Errorf("more than %d charts are inside one another: …", limits.ChartDepth)
@@ -68,7 +68,7 @@ const (
 	RevisionObjects   = 1_000_000 // objects of JSON in it, at any depth
 	RevisionValues    = 4_000_000 // objects, lists and scalars in it
 	RevisionResources = 100_000   // resources, hooks and steps of the plan, each
-	RecordText        = 8 << 20   // bytes of JSON that says what its run did
+	RecordText        = 8 << 20   // bytes of JSON about its run
 	RecordValues      = 200_000   // objects, lists and scalars in that; half of them may be objects
 )
 

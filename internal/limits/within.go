@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Evaluations runs evaluations that may not end, such as those of one health check. The zero
-// value is ready to use, from any goroutine.
+// Evaluations runs evaluations that may not end, such as of one health check. The zero value
+// is ready to use, from any goroutine.
 type Evaluations struct{ abandoned atomic.Int32 }
 
 // Abandoned reports whether an evaluation runs that was not waited for.

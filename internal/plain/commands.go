@@ -13,7 +13,7 @@ import (
 // breaks one is visible: GitHub and Azure compare by the rules of a culture, which skip zero
 // width characters. (GitLab's marks of sections have control characters, which are replaced.)
 
-// colons matches the start of a command in "::": the white space and what follows.
+// colons matches the start of a command in "::": the white space and the rest.
 var colons = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^([\t\p{Z}]*)::(.*::)`) })
 
 // hashes matches the start of a command in "##".
@@ -30,7 +30,7 @@ func inert(text string) string {
 	return text
 }
 
-// inertJSON does the same in a JSON document, whose values stay what they are.
+// inertJSON does the same in a JSON document, whose values stay the same.
 func inertJSON(document []byte) []byte {
 	if !bytes.Contains(document, []byte("##")) {
 		return document

@@ -12,7 +12,7 @@ import (
 )
 
 // The log of a job is read by the system that runs it. These are its parsers, as far as they
-// decide what a command is.
+// recognize commands.
 
 // collated returns a text without the characters that .NET skips when it compares strings
 // by the rules of a culture, as the runner and the agent do: zero width and other default
@@ -64,7 +64,7 @@ func gitlab(log string) []string {
 	return regexp.MustCompile("section_(start|end):[0-9]+:[A-Za-z0-9_.-]+(\\[[^\\]]*\\])?\r\x1b\\[0K").FindAllString(log, -1)
 }
 
-// TestTheParsersFindCommands shows that the parsers above find what they should.
+// TestTheParsersFindCommands shows that the parsers above find commands.
 func TestTheParsersFindCommands(t *testing.T) {
 	for _, text := range []string{"::error::x", "a\n \t::stop-commands::x", "\u00a0::group::", "\ufeff::add-mask::x", ":\u200b:add-mask::x", "x\r::error file=a,line=1::y"} {
 		require.NotEmpty(t, github(text), "%q", text)
@@ -106,7 +106,7 @@ type errorText string
 
 func (e errorText) Error() string { return string(e) }
 
-// Whatever a text is made of, no part of it is a command when it is printed.
+// No part of any text is a command when it is printed.
 func TestNoTextIsACommand(t *testing.T) {
 	parts := []string{
 		":", "::", "::error::", "::add-mask::", "error", "#", "##", "##[", "[", "]", "##vso[task.setvariable variable=BASH_ENV]", "vso", "VSO", "##teamcity[",
@@ -130,7 +130,7 @@ func TestNoTextIsACommand(t *testing.T) {
 	}
 }
 
-// What only looks like a command stays as it is, and JSON keeps its values.
+// Text that is almost a command stays, and JSON keeps its values.
 func TestOtherTextsStay(t *testing.T) {
 	for _, text := range []string{"::1 localhost", "2001:db8::/32", "## Heading", "- ## [link]", "a::b::c", "std::string::npos", "array[0] #[x]"} {
 		require.Equal(t, text, Line(text))

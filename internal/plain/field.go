@@ -21,7 +21,7 @@ func Field(path, name string) string {
 // Item returns the path of an item of the list at a path: rules[3].
 func Item(path string, index int) string { return path + "[" + strconv.Itoa(index) + "]" }
 
-// ItemKeys returns what names an item of a list by the values of its keys: name=web, or
+// ItemKeys names an item of a list by the values of its keys: name=web, or
 // port=80,protocol=TCP.
 func ItemKeys(keys []string, valueOf func(key string) any) string {
 	parts := make([]string, len(keys))

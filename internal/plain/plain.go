@@ -43,7 +43,7 @@ func Lines(text []byte) []byte {
 	}, string(text))))
 }
 
-// WriteLines prints what write writes, as Lines returns it.
+// WriteLines prints write's output, as Lines returns it.
 func WriteLines(out io.Writer, write func(io.Writer) error) error {
 	var text bytes.Buffer
 	if err := write(&text); err != nil {

@@ -1,5 +1,5 @@
-// Package version reports which build of a program runs. What it knows is what the go
-// command records, so that a release, `go install …@v1.2.3` and a local build are all
+// Package version reports which build of a program runs. It relies on the records of
+// the go command, so that a release, `go install …@v1.2.3` and a local build are all
 // described correctly without help from a Makefile:
 //
 //	version.Own("ordapply").JSON(os.Stdout)

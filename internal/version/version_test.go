@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What each way to build records, and what is made of it.
+// The records of each way to build, and their version.
 func TestVersionOfEachBuild(t *testing.T) {
 	setting := func(key, value string) debug.BuildSetting { return debug.BuildSetting{Key: key, Value: value} }
 	commit := strings.Repeat("0123456789", 4)

@@ -10,7 +10,7 @@ import (
 )
 
 // Arrange plans a stamped stream whose order is only written down, as in a
-// build, which may hold only part of what is applied later. It has no errors:
+// build, which may be only part of a later apply. It has no errors:
 // declarations that name a missing resource are ignored; if declarations form a
 // cycle, all of them are ignored; if the layers of several orders form a cycle,
 // the plan is nil. Of resources with the same ID only the first counts.

@@ -68,7 +68,7 @@ func (b *planner) whyFloating(v int32) ordering.Reason {
 
 // pushedBy returns the edge that moved a resource past the start of its place,
 // or past rank 0 if it has no place; nil if there is none. Edges from resources
-// take precedence over those from layers, and ready edges over applied ones.
+// take precedence over edges from layers, and ready edges over applied ones.
 // For an edge from a change group it returns the edge that moved the group.
 func (b *planner) pushedBy(v int32) *graph.Edge {
 	var best *graph.Edge

@@ -37,7 +37,7 @@ func Build(resources []ordering.Resource, options ordering.Options) (*ordering.P
 type planner struct {
 	*edges.Dependencies
 	graph *graph.Graph    // of the edges that are kept
-	gate  []ordering.Gate // per resource: what its dependents wait for
+	gate  []ordering.Gate // per resource: before its dependents
 	rank  []int           // per vertex
 	wave  []int           // per vertex
 }
@@ -69,9 +69,9 @@ func (b *planner) numberWaves() int {
 	return len(used)
 }
 
-// gates sets what a resource's wave waits for: Applied for claims that may bind
-// on first use, for webhook configurations that no resource of the plan makes ready and for
-// members of layers with that gate, else Ready.
+// gates sets the gates of resources: Applied for claims that may bind on first use, for
+// webhook configurations that no resource of the plan makes ready and for members of layers
+// with that gate, else Ready.
 func (b *planner) gates() {
 	b.gate = make([]ordering.Gate, len(b.Resources))
 	for i, r := range b.Resources {

@@ -15,7 +15,7 @@ import (
 
 // DeletionOrder plans the deletion of resources, such as those of an earlier
 // stream. Hooks are left out unless Options.KeepHooks is set. The error is about
-// declarations, as that of Build, or joins a *CycleError for each cycle of delete
+// declarations, as Build's, or joins a *CycleError for each cycle of delete
 // rules.
 func DeletionOrder(resources []ordering.Resource, options ordering.Options) (*ordering.Deletion, error) {
 	options.SkipHooks = true
@@ -52,7 +52,7 @@ func (b *planner) reversedEdges() []graph.Edge {
 		if from == to || e.Strength == graph.Certain && !b.isDropped(from, to) { // a certain edge is about becoming ready; another edge of the same reference remains
 			continue
 		}
-		if e.Why.Rule == ordering.RuleArgument && e.Strength == graph.Required { // a program that ends needs what it wrote no longer
+		if e.Why.Rule == ordering.RuleArgument && e.Strength == graph.Required { // a program that ends no longer needs its output
 			continue
 		}
 		e.From, e.To = from, to
@@ -88,10 +88,10 @@ func (b *planner) ownVertex(v int32) int32 {
 	return v
 }
 
-// customResourceEdges makes workloads, and what a controller reads, wait until custom
-// resources are gone: a controller that runs their finalizers is not named in their
-// manifests, nor are the credentials and permissions that it uses. What is deleted before
-// a custom resource of a group, because it needs it, does not wait for that group.
+// customResourceEdges makes workloads, and resources that a controller reads, wait until
+// custom resources are gone: a controller that runs their finalizers is not named in
+// their manifests, nor are the credentials and permissions that it uses. Dependents of a
+// custom resource are deleted before it, and do not wait for its group.
 func (b *planner) customResourceEdges() []graph.Edge {
 	var edges []graph.Edge
 	var needed []int

@@ -1,5 +1,5 @@
-// Package planner turns a stream of resources into a plan: what each resource
-// waits for, why, and in which wave it is applied. It is pure: it uses no
+// Package planner turns a stream of resources into a plan: the needs of each
+// resource, why, and in which wave it is applied. It is pure: it uses no
 // cluster, clock or file, and the same resources in any order give the same
 // plan. Its types are those of package ordering.
 //

@@ -10,8 +10,8 @@ import (
 	"github.com/ordapply/ordapply/ordering/planner"
 )
 
-// A Deployment that uses a Secret is applied after it, in whatever order they
-// are given. A declared dependency waits until the other resource is ready, and
+// A Deployment that uses a Secret is applied after it, in any order of the
+// input. A declared dependency waits until the other resource is ready, and
 // starts a new wave.
 func ExampleBuild() {
 	web := map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{

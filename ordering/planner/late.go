@@ -7,7 +7,7 @@ import (
 )
 
 // scheduleLate moves every floating resource to the last wave that is early enough for
-// all its dependents. Dependents are handled before what they depend on.
+// all its dependents. Dependents are handled before their dependencies.
 func (b *planner) scheduleLate(order []int32) {
 	for _, v := range slices.Backward(order) {
 		if r, ok := b.ResourceOf(v); ok && b.Floating[r] {

@@ -39,8 +39,8 @@ func newExternalNeeds(b *planner) *externalNeeds {
 	return o
 }
 
-// of returns the resources outside the plan that a resource waits for: those
-// its annotations name, then those in earlier layers.
+// of returns the resources outside the plan that a resource waits for: named by
+// its annotations, then in earlier layers.
 func (o *externalNeeds) of(v int32) []ordering.Need {
 	named := o.External[int(v)]
 	if len(o.SetExternals) == 0 {
@@ -79,8 +79,8 @@ func (o *externalNeeds) beforeSet(s int) []ordering.Need {
 }
 
 // upTo returns the resources outside the plan for which the dependents of a set wait:
-// those in it and, unless it has planned resources, which wait for these themselves,
-// those of the sets before it.
+// its own and, unless it has planned resources, which wait for the others, the ones
+// of sets before it.
 func (o *externalNeeds) upTo(s int) []ordering.Need {
 	out := o.holds(s)
 	if !o.planned[s] {
@@ -98,7 +98,7 @@ func (o *externalNeeds) holds(s int) []ordering.Need {
 	return out
 }
 
-// notesOfLeftOut lists what a selection leaves out and steps wait for in the cluster.
+// notesOfLeftOut lists resources outside the selection that steps wait for.
 func (b *planner) notesOfLeftOut(steps []ordering.Step) []string {
 	const examples = 3
 	waitedFor := map[object.ID]bool{}

@@ -227,8 +227,7 @@ func (b *planner) nameWaves(waves []ordering.Wave) {
 	}
 }
 
-// timeoutOf returns a set's timeout, or that of the nearest set around it that
-// has one.
+// timeoutOf returns a set's timeout, or the first one of the sets around it.
 func (b *planner) timeoutOf(s int) time.Duration {
 	for ; s >= 0; s = b.Sets[s].Within {
 		if b.Sets[s].Timeout > 0 {
@@ -238,8 +237,8 @@ func (b *planner) timeoutOf(s int) time.Duration {
 	return 0
 }
 
-// droppedEdges returns the inferred edges between resources that were dropped. One to what
-// serves a resource is not lost: the resource becomes ready after it.
+// droppedEdges returns the inferred edges between resources that were dropped. One of
+// strength Serves is not lost: the resource becomes ready after it.
 func (b *planner) droppedEdges() []ordering.Dropped {
 	var out []ordering.Dropped
 	for _, c := range b.Dropped {

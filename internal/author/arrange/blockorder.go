@@ -5,7 +5,7 @@ import (
 )
 
 // The text has one block for each layer. Layers that do not wait for each other may
-// be in any order; a block follows those whose resources its own resources need.
+// be in any order; a block follows the blocks that its resources need.
 
 // blocks cuts sorted resources where their ranks change.
 func blocks(sorted, ranks []int) [][]int {
@@ -21,9 +21,9 @@ func blocks(sorted, ranks []int) [][]int {
 	return out
 }
 
-// inPlanOrder puts each block behind those that its layer waits for and those whose
-// resources its own need, and leaves the others in place. Where blocks need each
-// other, the first of them stays first.
+// inPlanOrder puts each block behind the blocks that its layer waits for or its
+// resources need, and leaves the others in place. Where blocks need each other, the
+// first of them stays first.
 func (p *Plan) inPlanOrder(all [][]int) [][]int {
 	behind := p.behind(all)
 	out, done := make([][]int, 0, len(all)), make([]bool, len(all))
@@ -41,8 +41,7 @@ func (p *Plan) inPlanOrder(all [][]int) [][]int {
 	return out
 }
 
-// behind lists, for each block, those that come before it. It notes in which block
-// each resource is.
+// behind lists the blocks before each block. It notes the block of each resource.
 func (p *Plan) behind(all [][]int) [][]int {
 	p.blockOf = make([]int, len(p.metas))
 	layerIn := map[int]int{} // by layer of the plan: its block

@@ -9,8 +9,8 @@ import (
 	"github.com/ordapply/ordapply/internal/plan/stamp"
 )
 
-// NewEmitter returns an Emitter for a stream and its plan, which may be nil. It reports what the
-// tools of the order cannot express.
+// NewEmitter returns an Emitter for a stream and its plan, which may be nil. It reports
+// where the order's tools fall short.
 func NewEmitter(stream Stream, plan *Plan) *Emitter {
 	e := newEmitter(stream, plan)
 	if slices.Contains(stream.Order.Emit, stamp.Kpt) {

@@ -30,11 +30,11 @@ type hoister struct {
 	done  []bool   // already written
 	moved []string // why it was written before its block
 	place []int    // position by layer and kind
-	// waiting are resources of blocks that are written, which need what is not.
+	// waiting are resources of written blocks that need unwritten ones.
 	waiting []int
 }
 
-// block writes the resources of a block, preceded by what they need.
+// block writes the resources of a block, preceded by their needs.
 func (h *hoister) block(members []int) {
 	var needed []int
 	for _, i := range members {
@@ -71,7 +71,7 @@ func (h *hoister) needsLater(i int, seen map[int]bool) bool {
 	})
 }
 
-// putLate writes those of the waiting resources whose needs are all written.
+// putLate writes the waiting resources whose needs are all written.
 func (h *hoister) putLate() {
 	for moved := true; moved; {
 		moved = false
@@ -85,8 +85,8 @@ func (h *hoister) putLate() {
 	h.waiting = slices.DeleteFunc(h.waiting, func(i int) bool { return h.done[i] })
 }
 
-// putFree writes those of the resources that do not depend on an unwritten
-// matched resource.
+// putFree writes the resources that do not depend on an unwritten matched
+// resource.
 func (h *hoister) putFree(resources []int) {
 	known := map[int]bool{}
 	var free func(i int) bool
@@ -104,7 +104,7 @@ func (h *hoister) putFree(resources []int) {
 	h.put(slices.DeleteFunc(resources, func(i int) bool { return !free(i) }))
 }
 
-// put writes resources before their block, each preceded by what it needs.
+// put writes resources before their block, each preceded by its needs.
 func (h *hoister) put(resources []int) {
 	for _, i := range resources {
 		if h.done[i] {

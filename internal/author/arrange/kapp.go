@@ -49,8 +49,8 @@ func (e *Emitter) groupsBefore(i int) []string {
 	return groups
 }
 
-// firstGroup returns the group of what comes before everything, and groupOf that
-// of a single resource. No layer name starts with "~".
+// firstGroup returns the group before everything, and groupOf the group of a
+// single resource. No layer name starts with "~".
 func (e *Emitter) firstGroup() string { return groupName(e.stream.Order.Name + "/~prerequisites") }
 
 func (e *Emitter) groupOf(i int) string {

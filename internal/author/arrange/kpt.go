@@ -41,7 +41,7 @@ func (e *Emitter) kptValue(i int) dependsOnValue {
 	companions := e.companions(i)
 	layer := e.layers[companions[len(companions)-1]]
 	value := e.kptLayers(layer)
-	var listed map[int]bool // includes what must not be listed
+	var listed map[int]bool // or never to be listed
 	if len(companions) > 1 {
 		listed = e.users(i)
 	}

@@ -56,9 +56,9 @@ func newEmitter(stream Stream, plan *Plan) *Emitter {
 	return e
 }
 
-// directNeeds returns the layers directly before a layer, as order/layer: those
-// with resources that no other one of them implies. Empty layers pass on their
-// needs. It returns nil for layer -1.
+// directNeeds returns the layers directly before a layer, as order/layer,
+// without empty and implied ones. Empty layers pass on their needs. It returns
+// nil for layer -1.
 func (e *Emitter) directNeeds(layer int) []string {
 	if layer < 0 {
 		return nil

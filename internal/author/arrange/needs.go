@@ -64,7 +64,7 @@ func (e *Emitter) first(i int) bool {
 
 // single returns the resources that a resource waits for in addition to the
 // layers before its own: unmatched ones, all of them if it is unmatched itself,
-// and within its layer those with gate Ready. Needs with gate Applied are
+// and within its layer needs with gate Ready. Needs with gate Applied are
 // omitted if the resource may not become ready at once, since other tools would
 // wait for that.
 func (e *Emitter) single(i int) []int {

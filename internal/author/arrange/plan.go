@@ -35,7 +35,7 @@ type Plan struct {
 	at      map[object.ID]int
 	placed  []bool // per resource: a selector placed it
 	early   []bool // per resource: no selector placed it, and it goes before its dependents
-	late    []bool // per resource: no selector placed it, and it needs what comes after the place of the rest
+	late    []bool // per resource: unmatched, and it needs one behind the place of the rest
 	blockOf []int  // per resource: its block of the text
 }
 
@@ -45,8 +45,8 @@ func (p *Plan) At(id object.ID) int { return p.at[id] }
 // Early reports whether the resource is unmatched and comes before its dependents.
 func (p *Plan) Early(i int) bool { return p != nil && p.early[i] }
 
-// Late reports whether no selector placed the resource, and it needs what comes after
-// the place of the rest: no layer waits for it.
+// Late reports whether no selector placed the resource, and it needs one behind the
+// place of the rest: no layer waits for it.
 func (p *Plan) Late(i int) bool { return p != nil && p.late[i] }
 
 // Plan plans the stream. It returns nil if the plan has no effect: if nothing is
@@ -86,7 +86,7 @@ func (s Stream) Plan() *Plan {
 }
 
 // needsPlan reports whether the text depends on the plan: selectors matched some
-// resources but not all, or layers name what they need and may not form a chain.
+// resources but not all, or layers name their needs and may not form a chain.
 func (s Stream) needsPlan() bool {
 	placed, unmatched, branched := false, false, false
 	for _, stamp := range s.Stamps {

@@ -8,8 +8,8 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Boundary describes what happened to the boundary between a wave and the one
-// before it.
+// Boundary is the outcome for the boundary between a wave and the one before
+// it.
 type Boundary string
 
 // Values of Boundary.

@@ -29,7 +29,7 @@ type Result struct {
 	Swapped int
 }
 
-// Wave describes what happened to one old wave.
+// Wave is the outcome for one old wave.
 type Wave struct {
 	// Application is the application of a stack that the wave belongs to; "" if
 	// none.
@@ -182,8 +182,8 @@ func (c *consolidator) grouped(sets []int) (begins []bool, lowest int, err error
 }
 
 // renumber lists the resources whose number changes. It compares with the
-// number in their annotations, which differs from that of their wave if Argo CD
-// moves them to another one.
+// number in their annotations, which differs from their wave's if Argo CD moves
+// them to another one.
 func (c *consolidator) renumber(out *Result) {
 	lowest := map[phaseOf]int{}
 	for s, number := range c.to {

@@ -92,8 +92,8 @@ func (n narrowing) zero() int {
 	return len(n.sets)
 }
 
-// linked returns the first of the waves at positions from..at-1 from which a path leads to
-// the wave at position at.
+// linked returns the first wave at positions from..at-1 with a path to the wave at
+// position at.
 func (n narrowing) linked(from, at int) (first int, ok bool) {
 	for i := from; i < at; i++ {
 		if _, ok := n.between[[2]int{n.sets[i], n.sets[at]}]; ok {

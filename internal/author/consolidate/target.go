@@ -7,8 +7,8 @@ type Target struct {
 	// Range it only does so as far as needed, and may change the order of such waves.
 	AssumeIndependent bool
 	// Into is the maximum number of waves of a phase; 0 means no limit. Waves
-	// that no edge connects are merged until the limit is met: first those
-	// proven independent, then those with the closest numbers.
+	// that no edge connects are merged until the limit is met: first waves
+	// proven independent, then waves with the closest numbers.
 	Into int
 	// Range bounds the new numbers, and with them Into; nil means no bound.
 	Range *WaveRange

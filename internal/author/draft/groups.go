@@ -13,9 +13,9 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// byKeys groups the resources by the key that covers them best, those without it by the
-// next one, then by namespace, and workloads by kind. Values that only inert resources,
-// such as ConfigMaps, have are no groups: edges place these.
+// byKeys groups the resources by the key that covers them best, the rest by the next
+// one, then by namespace, and workloads by kind. Values that only inert resources, such
+// as ConfigMaps, have are no groups: edges place these.
 func (p *proposal) byKeys(definitions bool) {
 	keys := candidates(p.Resources)
 	if definitions {
@@ -60,7 +60,7 @@ func definitions() []selector {
 }
 
 // groupDefinitions groups Namespaces and CRDs, each if a selector by one of these keys would
-// match some of them: only those that no selector matches go first by themselves.
+// match some of them: only unmatched ones go first by themselves.
 func (p *proposal) groupDefinitions(keys []key) {
 	for _, s := range definitions() {
 		members := p.matching(s)
@@ -87,7 +87,7 @@ func (p *proposal) definitionsWait() bool {
 	return false
 }
 
-// definitionsFirst puts all other groups after those of definitions: an operator needs its
+// definitionsFirst puts all other groups after the definitions: an operator needs its
 // CRDs, though nothing in its manifest says so.
 func (p *proposal) definitionsFirst() {
 	for from, g := range p.groups {
@@ -165,10 +165,10 @@ func (p *proposal) matching(s selector) []int {
 	return out
 }
 
-// byWaves groups the resources by what Argo CD's annotations say, in the order of its
-// phases and waves. Resources without an annotation are the rest, in wave 0; with
-// workloads, the workloads among them are grouped by their kinds instead. Inert resources
-// are in no group unless others are in their wave.
+// byWaves groups the resources by Argo CD's annotations, in the order of its phases and
+// waves. Resources without an annotation are the rest, in wave 0; with workloads, the
+// workloads among them are grouped by their kinds instead. Inert resources are in no
+// group unless others are in their wave.
 func (p *proposal) byWaves(workloads bool) {
 	p.by = "Argo CD's phases and waves"
 	hooks := slices.ContainsFunc(p.Resources, func(r ordering.Resource) bool { return edges.IsArgoHook(r.Annotations) })
@@ -213,7 +213,7 @@ func (p *proposal) byWaves(workloads bool) {
 	}
 }
 
-// waveSelector selects what has the same annotations of Argo CD as a resource. hooks
+// waveSelector selects resources with the Argo CD annotations of this one. hooks
 // means that some resource is a hook.
 func waveSelector(m object.Meta, hooks bool) selector {
 	waves, hook := key{edges.SyncWave, true}, key{edges.ArgoHook, true}

@@ -1,6 +1,6 @@
-// Package draft proposes a first SortOrder for a stream: groups of resources that
-// share a label, an annotation, a namespace or a sync wave, each a layer, with the gates that
-// edges or the author's own order state. It is pure: the same resources in any order give the same proposal.
+// Package draft proposes a first SortOrder for a stream: groups of resources that share a label, an
+// annotation, a namespace or a sync wave, each a layer, with the gates that edges or the author's
+// own order state. It is pure: any order of the same resources gives the same proposal.
 //
 //	order, err := draft.Propose(resources, ordering.Options{}, "shop")
 //	os.Stdout.Write(order.YAML) // commented, and read by --order
@@ -21,10 +21,10 @@ import (
 type Order struct {
 	Name   string
 	Layers []Layer // in the order of sortOrder
-	By     string  // what the resources are grouped by, for people: "label tier"
+	By     string  // the grouping of the resources, for people: "label tier"
 	// Left are the resources that no selector matches, and edges place.
 	Left  []object.ID
-	Hooks []object.ID // what runs around the plan; set by the caller, for the comment
+	Hooks []object.ID // around the plan; set by the caller, for the comment
 }
 
 // Layer is an entry of sortOrder, with its layer.
@@ -39,10 +39,10 @@ type Layer struct {
 	Applied   bool // later layers wait until it is applied, not ready
 }
 
-// Propose returns an order for resources. Layers keep every edge of the stream; there is no
-// order between groups that need each other. The Objects are manifests as written: without the namespace that the cluster would add. The
-// errors are those of the stream itself, such as a cycle, and that it has an order
-// already: that of a SortOrder's stamps.
+// Propose returns an order for resources. Layers keep every edge of the stream; there is no order
+// between groups that need each other. The Objects are manifests as written: without the namespace
+// that the cluster would add. It fails for faults of the stream itself, such as a cycle, and if a
+// SortOrder's stamps order it already.
 func Propose(resources []ordering.Resource, options ordering.Options, name string) (*Order, error) {
 	for _, r := range resources {
 		if s, stamped, _ := stamp.Read(r.Annotations); stamped {

@@ -11,11 +11,11 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// An order adds gates: a layer waits until every resource of the layers before it is
-// ready. So a group comes after another only where an edge makes a resource of it wait for the
-// readiness of one of the other in any case, and both become ready. All other edges only say
-// what may not be held back: a Secret, a Service or a controller must not be behind the
-// readiness of a resource that uses it.
+// An order adds gates: a layer waits until every resource of the layers before it is ready. So
+// a group comes after another only where an edge makes one of its resources wait for the
+// readiness of one of the other's anyway, and both become ready. Other edges only forbid
+// delays: a Secret, a Service or a controller must not be behind the readiness of a resource
+// that uses it.
 
 // rank assigns each group the groups that it waits for, and its level behind them. Groups
 // that need each other share a level, and wait for the same groups.
@@ -41,8 +41,8 @@ func (p *proposal) rank() {
 	}
 }
 
-// waitFor sets which groups each group waits for: those from which a path starts with an
-// edge that waits for readiness. in is the component of each vertex.
+// waitFor sets the groups that each group waits for: the origins of paths that start
+// with a readiness edge. in is the component of each vertex.
 func (p *proposal) waitFor(g *graph.Graph, edges []graph.Edge, order, in []int32) {
 	members := map[int32][]int{} // groups, by component
 	for n := range p.groups {
@@ -69,10 +69,10 @@ func (p *proposal) waitFor(g *graph.Graph, edges []graph.Edge, order, in []int32
 	}
 }
 
-// size returns the number of vertices: groups, then those of the stream.
+// size returns the number of vertices: groups, then the stream's.
 func (p *proposal) size() int { return len(p.groups) + p.Graph().Size }
 
-// vertex returns the vertex of a vertex of the stream: that of its group, if it has one.
+// vertex returns the vertex of a vertex of the stream: its group's, if it has one.
 func (p *proposal) vertex(v int32) int32 {
 	if r, ok := p.ResourceOf(v); ok && p.groupOf[r] >= 0 {
 		return int32(p.groupOf[r])
@@ -80,7 +80,7 @@ func (p *proposal) vertex(v int32) int32 {
 	return v + int32(len(p.groups))
 }
 
-// edges returns the edges of the stream between groups and resources without one, those from
+// edges returns the edges of the stream between groups and resources without one, edges from
 // controllers to their custom resources, and the relations. The weight of an edge is 1 if it
 // waits for the readiness of a group.
 func (p *proposal) edges() []graph.Edge {
@@ -154,7 +154,7 @@ func (p *proposal) layers() []Layer {
 	return out
 }
 
-// directly returns the layers that a group waits for, without those that these wait for.
+// directly returns the layers that a group waits for, without indirect ones.
 func (p *proposal) directly(g int, names []string) []string {
 	out := []string{}
 	all := slices.Sorted(maps.Keys(p.behind[g]))

@@ -20,7 +20,7 @@ type proposal struct {
 	uses      []graph.Edge   // from a controller to the custom resources that wait for it, which no edge says
 	level     []int          // per group
 	circle    []int32        // per group: the same number for groups that need each other
-	behind    []map[int]bool // per group: those whose readiness it waits for
+	behind    []map[int]bool // per group: groups whose readiness it awaits
 	depth     []int          // per vertex: the groups on the longest path to it
 }
 
@@ -42,7 +42,6 @@ type relation struct {
 	byAuthor bool // the author's own order, which is kept even on a cycle
 }
 
-// add adds a group with its members.
 func (p *proposal) add(g group) {
 	for _, i := range g.members {
 		p.groupOf[i] = len(p.groups)

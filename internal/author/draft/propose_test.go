@@ -15,8 +15,8 @@ import (
 	"github.com/ordapply/ordapply/test/plancase"
 )
 
-// Each testdata/*.txtar is a stream and the order that is proposed for it, whatever the
-// order of its documents. `make golden` updates it.
+// Each testdata/*.txtar is a stream and its proposed order, the same in any order of
+// its documents. `make golden` updates it.
 func TestPropose(t *testing.T) {
 	cases, err := filepath.Glob("testdata/*.txtar")
 	require.NoError(t, err)

@@ -60,7 +60,7 @@ func orderKeys() (words, labels []string) {
 	}
 }
 
-// candidates returns the keys of the resources by which they may be grouped, best first.
+// candidates returns the keys that may group the resources, best first.
 func candidates(resources []ordering.Resource) []key {
 	words, labels := orderKeys()
 	rank := map[key]int{}

@@ -10,7 +10,7 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Entries returns the layers that sortOrder lists: all but that of the unmatched resources.
+// Entries returns the layers that sortOrder lists: all but the unmatched resources'.
 func (o *Order) Entries() []Layer {
 	return slices.DeleteFunc(slices.Clone(o.Layers), func(l Layer) bool { return l.entry() == "" })
 }
@@ -42,7 +42,7 @@ func (o *Order) YAML() []byte {
 	return out.Bytes()
 }
 
-// explainLeft says what the order leaves to edges.
+// explainLeft lists objects without a layer.
 func (o *Order) explainLeft(out *bytes.Buffer) {
 	if len(o.Left)+len(o.Hooks) == 0 {
 		return
@@ -61,7 +61,7 @@ func (o *Order) explainLeft(out *bytes.Buffer) {
 	}
 }
 
-// writeLayers writes what each layer waits for where that is not the entry before it.
+// writeLayers writes dependsOn of layers that do not just follow the entry before.
 func (o *Order) writeLayers(out *bytes.Buffer) {
 	written := false
 	for _, l := range o.Layers {

@@ -93,8 +93,8 @@ func (v *textStream) document(chunk []byte) (items []textItem, metas []object.Me
 	return []textItem{item}, []object.Meta{meta}, ok
 }
 
-// countAliases counts what the aliases of a parsed text repeat, and reports whether all of
-// the stream are within their limit.
+// countAliases counts the repetitions by aliases of a text, and reports whether all of the
+// stream are within their limit.
 func (v *textStream) countAliases(text []byte, node *yaml.Node) bool {
 	if bytes.IndexByte(text, '&') < 0 {
 		return true
@@ -206,7 +206,7 @@ func (v *textStream) addRun(chunk []byte, found itemLines, n, last int) bool {
 type itemLines struct {
 	from, to int
 	starts   []int // of each item, including the comment above it
-	column   int   // of what follows the dash
+	column   int   // of the text after the dash
 }
 
 // findItems looks only at the start of lines. Block scalars are indented
@@ -226,7 +226,7 @@ func findItems(chunk []byte) (found itemLines, ok bool) {
 			if string(line) == "items:\n" {
 				found.from = at
 			}
-		case len(indented) == 1: // blank lines belong to what precedes them, or to a comment
+		case len(indented) == 1: // blank lines belong to the item above, or to a comment
 		case indented[0] == '#' && (dash == nil || indent < found.column):
 			comment = firstOf(comment, here)
 		case dash == nil && indented[0] == '-', dash != nil && bytes.HasPrefix(line, dash):
@@ -249,7 +249,6 @@ func findItems(chunk []byte) (found itemLines, ok bool) {
 	return found, found.whole()
 }
 
-// end returns the end of item n.
 func (l itemLines) end(n int) int {
 	if n+1 < len(l.starts) {
 		return l.starts[n+1]

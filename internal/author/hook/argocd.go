@@ -18,9 +18,9 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Argo CD reads hooks of its own, and those of Helm's that have a phase of a sync. The rules
-// are those of Argo CD 3.2.1 (gitops-engine, pkg/sync): the hooks of a wave run at once, each
-// sync runs all of them, and their policies apply at the end of the sync.
+// Argo CD reads its own hooks, and Helm's that have a phase of a sync. The rules are from
+// Argo CD 3.2.1 (gitops-engine, pkg/sync): the hooks of a wave run at once, each sync runs
+// all of them, and their policies apply at the end of the sync.
 
 // ArgoDeleteAnnotation holds the delete policies of Argo CD, comma-separated.
 const ArgoDeleteAnnotation = "argocd.argoproj.io/hook-delete-policy"

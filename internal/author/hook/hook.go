@@ -1,13 +1,12 @@
-// Package hook reads Helm's hooks as Helm 4 reads them: which objects of a
-// stream are hooks, of which events, and in which order those of an event run.
-// It is pure. What is done with hooks is package hooks's. Where Argo CD's annotations
-// define the order, it reads hooks as Argo CD does.
+// Package hook reads Helm's hooks as Helm 4 reads them: which objects of a stream are
+// hooks, of which events, and in which order they run. It is pure; package hooks runs
+// them. Where Argo CD's annotations define the order, it reads hooks as Argo CD does.
 //
 //	all, remarks := hook.Read(resources, plan.OrderSource)
 //	for _, hook := range all.Of(hook.PreInstall) { … }
 //
-// The rules are those of https://helm.sh/docs/topics/charts_hooks/ and, where that
-// page and Helm 4.3.1 differ, of the program; docs/hooks.md lists them.
+// The rules come from https://helm.sh/docs/topics/charts_hooks/ and, where that
+// page and Helm 4.3.1 differ, from the program; docs/hooks.md lists them.
 package hook
 
 import (
@@ -70,7 +69,7 @@ const (
 type Hook struct {
 	ordering.Resource
 	Events   []Event   // in the order of the annotation; one that is named twice runs twice
-	Weight   int       // 0 for what is no integer, as in Helm; for Argo CD, the wave
+	Weight   int       // 0 if it is no integer, as in Helm; for Argo CD, the wave
 	Policies []Policy  // when its object is deleted; default BeforeCreation
 	Logs     []Policy  // when the logs of its Pods are shown; default never
 	Argo     bool      // Argo CD's rules run it, not Helm's
@@ -121,7 +120,7 @@ func words(list string) []string {
 	return items
 }
 
-// remedy returns what to write instead of an event that does not exist.
+// remedy returns the advice for an event that does not exist.
 func remedy(name string) string {
 	switch name {
 	case "crd-install":

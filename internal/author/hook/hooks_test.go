@@ -141,8 +141,8 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// Hooks with different weights and names run in the same order, whatever the
-// order of the documents.
+// Hooks with different weights and names run in the same order, in any order of
+// the documents.
 func TestOrderDoesNotDependOnTheDocuments(t *testing.T) {
 	var all Hooks
 	for i := range 40 {
@@ -156,7 +156,7 @@ func TestOrderDoesNotDependOnTheDocuments(t *testing.T) {
 	}
 }
 
-// Whatever an annotation contains, parsing it succeeds or drops the hook.
+// Parsing any annotation succeeds or drops the hook.
 func FuzzParse(f *testing.F) {
 	f.Add("pre-install,post-install", "5", "hook-succeeded")
 	f.Add("", "", "")

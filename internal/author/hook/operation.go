@@ -8,7 +8,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Operation is what is done to a release, with hooks before and after it.
+// Operation is a change of a release, with hooks before and after it.
 type Operation string
 
 // The operations.

@@ -10,7 +10,7 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// Hooks are those of a stream, in the order of its documents.
+// Hooks are a stream's hooks, in the order of its documents.
 type Hooks []Hook
 
 // Read parses the hooks of a stream, as the tool does whose annotations define its order. The
@@ -31,8 +31,7 @@ func Read(resources []ordering.Resource, source ordering.OrderSource) (all Hooks
 	return all, dropped
 }
 
-// once returns the resources without those whose ID an earlier one has: the hooks of a wave run
-// at once.
+// once returns the first resource of each ID: the hooks of a wave run at once.
 func once(resources []ordering.Resource) []ordering.Resource {
 	seen := map[object.ID]bool{}
 	return slices.DeleteFunc(slices.Clone(resources), func(r ordering.Resource) bool {
@@ -66,8 +65,8 @@ func (all Hooks) Of(event Event) []Hook {
 }
 
 // Batches splits the hooks of an event, in their order as Of returns it, into the groups that
-// run at once: one by one, or for Argo CD those of a wave. SyncFail hooks all run at once, as
-// in Argo CD.
+// run at once: one by one, or for Argo CD wave by wave. SyncFail hooks all run at once, as in
+// Argo CD.
 func Batches(ordered []Hook, event Event) [][]Hook {
 	var out [][]Hook
 	for i, hook := range ordered {

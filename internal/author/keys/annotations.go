@@ -29,10 +29,10 @@ type Found struct {
 	Message string // one line: what is wrong, and what to do
 	Remark  bool   // not an error: the annotation has no effect
 	On      []int  // indices of the resources, in order
-	// Also names what reports it too, such as planner.Build.
+	// Also names another reporter, such as planner.Build.
 	Also Reporter
-	// Protects says that it is about what keeps a resource from deletion, or is so
-	// nearly: a deletion would remove what its author meant to keep.
+	// Protects marks a key that keeps a resource from deletion, or nearly is one:
+	// the author may have meant to keep the resource.
 	Protects bool
 }
 
@@ -43,7 +43,7 @@ func Check(metas []object.Meta) []Found {
 }
 
 // CheckHooks finds the annotations that do nothing on Helm hooks that run around the
-// plan. It adds to what Check finds; all of it is remarks.
+// plan. It adds to Check's results; all are remarks.
 func CheckHooks(metas []object.Meta) []Found {
 	return gather(metas, idleOnHook)
 }

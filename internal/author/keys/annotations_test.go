@@ -48,7 +48,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What does nothing on a hook is a remark, once for all hooks that have it.
+// A key without effect on hooks is a remark, once for all of them.
 func TestCheckHooks(t *testing.T) {
 	hook := object.Meta{Annotations: map[string]string{"ordapply.dev/wait": "none", "ordapply.dev/timeout": "5m", "config.kubernetes.io/depends-on": "", "ordapply.dev/ready-when": "true"}}
 	found := keys.CheckHooks([]object.Meta{hook, hook})
@@ -60,8 +60,8 @@ func TestCheckHooks(t *testing.T) {
 	}
 }
 
-// Both notations of a Helm condition are valid: that of the proposal's text and
-// that of its example.
+// Both notations of a Helm condition are valid: the proposal's text has one,
+// its example the other.
 func TestHelmConditions(t *testing.T) {
 	for _, success := range []string{"succeeded==1", "{.succeeded} == 1", `["{.succeeded} == 1", "ready==true"]`, "{$.succeeded} == 1", "$.succeeded==1", `{.message} == ""`} {
 		require.Empty(t, keys.Check([]object.Meta{{Annotations: map[string]string{"helm.sh/readiness-success": success, "helm.sh/readiness-failure": "failed>=1"}}}), success)
@@ -89,7 +89,7 @@ func TestGrouped(t *testing.T) {
 	require.Equal(t, "label ordapply.dev/wait has no effect: write it under annotations", found[1].Message)
 }
 
-// A deletion must not go by what may be meant to keep a resource.
+// A key that nearly protects a resource counts as protecting it.
 func TestProtects(t *testing.T) {
 	for key, want := range map[string]bool{
 		"ordapply.dev/lifecycle": true, "ordapply.dev/lifecyle": true, "ordapply.dev/life-cycle": true,

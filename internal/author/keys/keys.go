@@ -13,7 +13,7 @@ import (
 	"github.com/ordapply/ordapply/internal/plan/references"
 )
 
-// use says who writes a key.
+// use is a key's writer.
 type use uint8
 
 const (
@@ -22,7 +22,7 @@ const (
 	live               // ordapply, on live objects and on objects that it stores in the cluster
 )
 
-// Reporter is what else reports the error in a value, so that a caller need not.
+// Reporter is another check that reports a value's error; a caller need not.
 type Reporter uint8
 
 // The reporters.
@@ -37,15 +37,15 @@ type key struct {
 	name  string
 	use   use
 	check func(value string) error // nil if any value is valid, or if the value is checked where it is read
-	also  Reporter                 // what checks the value too
-	// onHook is what applies instead to a Helm hook, for which the key does nothing.
+	also  Reporter                 // another check of the value
+	// onHook explains the rule for a Helm hook, on which the key does nothing.
 	onHook string
 }
 
 // lifecycle keeps a resource from deletion.
 const lifecycle = "lifecycle"
 
-// byWeight is what orders hooks.
+// byWeight is the order of hooks.
 const byWeight = "hooks run in the order of helm.sh/hook-weight"
 
 // keys returns the keys of all annotations.

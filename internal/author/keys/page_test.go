@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// row is what docs/annotations.md says about a key: the form of its value, what it means,
-// and for keys in manifests the page with more.
+// row is a key's row in docs/annotations.md: the form of its value, its meaning, and for
+// keys in manifests the page with more.
 type row struct{ value, meaning, see string }
 
 // rows describes every annotation and label.

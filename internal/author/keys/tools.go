@@ -9,9 +9,8 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// CheckTools finds annotations and labels of Argo CD, Flux, Helm, kapp and cli-utils that ask
-// for what ordapply does not do, and keys that are nearly those of these tools. All of it is
-// remarks.
+// CheckTools finds annotations and labels of Argo CD, Flux, Helm, kapp and cli-utils without
+// effect in ordapply, and keys that are nearly these tools' own. All results are remarks.
 func CheckTools(metas []object.Meta) []Found {
 	return gather(metas, func(m object.Meta) []Found {
 		found := toolKeys(m.Annotations)
@@ -49,8 +48,8 @@ func isKnown(name string, known []string) bool {
 
 const recreateInstead = "; ordapply.dev/on-immutable: recreate has an object recreated if a field cannot be changed"
 
-// undone returns what ordapply does instead of what an annotation or label asks for; ""
-// when it does that, or when the key is about something else.
+// undone returns the remark about an annotation or label without effect; "" when it has
+// its effect, or is about something else.
 func undone(key, value string) string {
 	switch key {
 	case "argocd.argoproj.io/sync-options":

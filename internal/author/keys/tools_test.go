@@ -8,8 +8,8 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// A key of another tool that asks for what ordapply does not do is reported, and a key that
-// is nearly one of theirs; what is honoured, and what is about something else, is not.
+// Keys of other tools without effect in ordapply are reported, and keys that are nearly
+// theirs; honoured keys, and keys about something else, are not.
 func TestCheckTools(t *testing.T) {
 	for text, want := range map[[2]string]string{
 		{"argocd.argoproj.io/sync-options", "Prune=false,Delete=false"}:                       "",

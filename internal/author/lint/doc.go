@@ -5,7 +5,7 @@
 //
 //	faults, remarks := lint.CheckKinds(resources, options, served)
 //
-// It also looks for what is wrong or doubtful in a stream, with or without a plan.
+// It also finds faults and doubtful parts of a stream, with or without a plan.
 //
 //	for _, finding := range lint.Check(resources, ordering.Options{}) {
 //		fmt.Println(finding.Problem, finding.Text)

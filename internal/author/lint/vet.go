@@ -25,11 +25,11 @@ type Finding struct {
 	Text    string // one line, or several for a cycle
 }
 
-// Check returns everything that is wrong or doubtful in a stream: all errors of
-// planner.Build; custom resources that the stream's own CRDs reject, and malformed CRDs; references to
-// resources that are not in the stream, which are problems if a similar name exists; and
-// if there is a plan, its notes, inferred edges that were dropped, adjacent layers that
-// could be merged, and sync waves on Argo CD's Applications. Problems come first.
+// Check returns all faults and doubtful parts of a stream: all errors of planner.Build; custom
+// resources that the stream's own CRDs reject, and malformed CRDs; references to resources that are
+// not in the stream, which are problems if a similar name exists; and if there is a plan, its
+// notes, inferred edges that were dropped, adjacent layers that could be merged, and sync waves on
+// Argo CD's Applications. Problems come first.
 func Check(resources []ordering.Resource, options ordering.Options) []Finding {
 	needs, _ := edges.Find(resources, options) // its error is one of Build
 	s := stream{needs}
@@ -55,11 +55,10 @@ func Check(resources []ordering.Resource, options ordering.Options) []Finding {
 	return append(slices.DeleteFunc(found, func(f Finding) bool { return !f.Problem }), remarks...)
 }
 
-// stream is what is examined.
 type stream struct{ *edges.Dependencies }
 
-// schemas reports resources that the API server rejects: custom resources by their own CRDs, those
-// CRDs, and what is certain for built-in kinds.
+// schemas reports resources that the API server rejects: custom resources by their own CRDs,
+// malformed CRDs, and certain errors of built-in kinds.
 func (s stream) schemas() []Finding {
 	unfit, malformed := check.Rejected(s.Index), check.Malformed(s.Index)
 	var found []Finding

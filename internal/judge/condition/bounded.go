@@ -201,8 +201,8 @@ func textLength(value ref.Val) int {
 // prices are the costs of the functions of a bounded environment.
 type prices struct{}
 
-// CallCost implements interpreter.ActualCostEstimator. Of CEL's own functions it has those
-// that CEL counts as one for fields of an object, whose types it does not know.
+// CallCost implements interpreter.ActualCostEstimator. Of CEL's own functions it prices
+// in, +, bytes and string: CEL counts them as one for fields of unknown type.
 func (prices) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint64 {
 	var read int
 	standard, err := standardEnvironment()
@@ -212,7 +212,7 @@ func (prices) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint
 	case function == operators.Add, function == overloads.TypeConvertBytes, function == overloads.TypeConvertString:
 		read = textLength(result)
 	case err != nil || standard.HasFunction(function):
-		return nil // CEL knows what it costs
+		return nil // CEL knows its cost
 	default:
 		read = sizeOf(args...) + sizeOf(result)
 	}
@@ -228,7 +228,7 @@ func program(env *cel.Env, ast *cel.Ast) (cel.Program, error) {
 // errTooLong is returned for an evaluation that takes longer than limits.CELTime.
 var errTooLong = fmt.Errorf("it takes longer than %s: read fewer values", limits.CELTime)
 
-// evaluation is what an evaluation returned.
+// evaluation is an evaluation's result.
 type evaluation struct {
 	value ref.Val
 	err   error

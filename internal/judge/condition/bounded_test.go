@@ -20,7 +20,7 @@ func doubled(value, twice string, n int) string {
 	return value
 }
 
-// No condition takes much memory or time, whatever it computes from whatever object.
+// No condition takes much memory or time, by any expression on any object.
 func TestConditionsAreBounded(t *testing.T) {
 	if !smallmemory.Within(t, 2048) {
 		return

@@ -2,7 +2,7 @@
 // JSONPath.
 //
 // It evaluates kubectl's JSONPath on an unstructured object, and comparisons
-// such as those of Helm's readiness annotations (HIP-0025).
+// such as in Helm's readiness annotations (HIP-0025).
 //
 //	path, err := condition.ParsePath(`.status.conditions[?(@.type=="Ready")].status`)
 //	path.Find(object) // ["True"]

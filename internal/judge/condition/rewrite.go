@@ -100,7 +100,7 @@ func Guarded(source string) (string, error) {
 	if len(guards) == 0 {
 		return flat, nil
 	}
-	// A shorter path sorts before those that begin with it.
+	// A shorter path sorts before paths that begin with it.
 	sorted := slices.SortedFunc(maps.Keys(guards), func(a, b string) int {
 		return strings.Compare(strings.TrimSuffix(a, ")"), strings.TrimSuffix(b, ")"))
 	})
@@ -138,7 +138,7 @@ func ParseCEL(source string) (*celast.AST, error) {
 	return tree.NativeRep(), nil
 }
 
-// macroEnvironment is that of conditions; its trees keep the calls of macros, such as
+// macroEnvironment is for conditions; its trees keep the calls of macros, such as
 // exists.
 var macroEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	env, err := environment()

@@ -29,7 +29,7 @@ func TestWithoutSelf(t *testing.T) {
 	}
 }
 
-// A guarded condition means what Holds means by the original: a missing field is no error.
+// A guarded condition means the same as the original to Holds: a missing field is no error.
 func TestGuarded(t *testing.T) {
 	source := `self.status.phase == "Broken" || self.status.conditions.exists(c, c.type == "Failed" && c.status == "True")`
 	guarded, err := condition.Guarded(source)

@@ -31,7 +31,7 @@ func (r *Signals) counters(path string, spec, status map[string]any, rank weight
 	}
 }
 
-// ReadyCount returns the sum of what a status counts as ready, available, healthy or updated.
+// ReadyCount returns the sum of a status's ready, available, healthy and updated counts.
 func ReadyCount(status map[string]any) int64 {
 	var total int64
 	for key, value := range status {
@@ -65,8 +65,8 @@ func (r *Signals) count(key string, got, want int64, rank weight, text string) {
 	r.add(Signal{Means: means, weight: rank, Text: text})
 }
 
-// countsReady reports whether a counter counts what works, not only what is up to
-// date.
+// countsReady reports whether a counter counts working parts, not only updated
+// ones.
 func countsReady(key string) bool {
 	return hasWord(key, "ready", "available", "healthy")
 }
@@ -105,7 +105,7 @@ func isCounted(noun string, status map[string]any) bool {
 	return false
 }
 
-// desiredCount returns the desired value of a status field that counts what is good.
+// desiredCount returns the desired value of a status field that counts good parts.
 func desiredCount(key string, spec, status map[string]any) (int64, bool) {
 	switch key {
 	case "numberReady", "numberAvailable", "updatedNumberScheduled": // of DaemonSets

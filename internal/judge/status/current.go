@@ -11,8 +11,8 @@ import (
 type Current struct {
 	Object *unstructured.Unstructured // without them; the object itself if there are none
 	// Unsure is the object with these conditions at status Unknown, as their controller has
-	// not said yet what holds now. It is nil if there are none, and if the status as a whole
-	// has observed the current generation.
+	// not updated them yet. It is nil if there are none, and if the status as a whole has
+	// observed the current generation.
 	Unsure   *unstructured.Unstructured
 	Outdated string // describes the first of them; "" if there are none
 }

@@ -2,7 +2,7 @@ package status
 
 import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-// DatedOf returns an object with only those parts of its status whose conditions name the
+// DatedOf returns an object with only the parts of its status whose conditions name the
 // generation that they describe; ok is false if there are none.
 func DatedOf(obj *unstructured.Unstructured) (dated *unstructured.Unstructured, ok bool) {
 	status := map[string]any{}

@@ -6,6 +6,6 @@
 //	signals := status.Read(obj, status.Status(obj), nil)
 //	s, ok := signals.Decisive() // {Means: MeaningTrouble, Text: "condition Synced is False (ReconcileError): …"}
 //
-// It reads one object and knows neither rules for kinds nor what a gate does with the
-// result: package health does.
+// It reads one object and knows neither rules for kinds nor gates: package health
+// does.
 package status

@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Read reads the status of an object, and what its spec, labels and annotations say about
-// it. columns are the printer columns of its kind that show the state; nil if unknown.
+// Read reads the status of an object, and related parts of its spec, labels and annotations.
+// columns are the printer columns of its kind that show the state; nil if unknown.
 func Read(obj *unstructured.Unstructured, status map[string]any, columns []Column) *Signals {
 	spec := Spec(obj)
 	r := &Signals{generation: obj.GetGeneration(), oneShot: isOneShot(obj.GetKind())}

@@ -35,11 +35,11 @@ type Signals struct {
 	desired    map[string]bool // states that the spec asks for, in lower case
 	bad, good  Signal
 	paused     Signal // the strongest that says that the object is paused
-	idle       string // what indicates that the object is paused
+	idle       string // indicates that the object is paused
 }
 
-// add keeps a signal if it outweighs those before it. The result does not depend
-// on the order of fields.
+// add keeps a signal if it outweighs earlier ones. The result does not depend on
+// the order of fields.
 func (r *Signals) add(s Signal) {
 	kept := &r.bad
 	switch s.Means {
@@ -79,8 +79,8 @@ func (r *Signals) Decisive() (s Signal, ok bool) {
 // Unhealthy returns the worst signal. ok is false if there is none or a good signal of at
 // least the same weight contradicts it.
 //
-// What is not done while the whole object is paused stays so until it is resumed: then that
-// is the worst.
+// While the whole object is paused, an unfinished part stays so: then the pause is the
+// worst.
 func (r *Signals) Unhealthy() (s Signal, ok bool) {
 	if r.bad.Means == MeaningInProgress && r.paused.weight == weightHigh {
 		return r.paused, true

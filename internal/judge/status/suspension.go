@@ -40,7 +40,7 @@ func specPauses(spec map[string]any, depth int) bool {
 	return false
 }
 
-// suspendedBy returns what pauses or suspends an object: its spec, or an
+// suspendedBy returns the cause of an object's pause: its spec, or an
 // annotation that operators define for it.
 func suspendedBy(obj *unstructured.Unstructured) string {
 	if specSuspends(Spec(obj), 0) {
@@ -83,9 +83,8 @@ func isSwitch(key string) bool {
 	return oneOf(key, "running", "enabled", "active", "started", "online")
 }
 
-// SuspendedAsRequested returns what shows that an object is paused and what requests that,
-// its spec or an annotation; ok is false if it is not paused, has failed or nothing requests
-// it.
+// SuspendedAsRequested returns the sign that an object is paused and the request for it, its
+// spec or an annotation; ok is false if it is not paused, has failed or nothing requests it.
 func (r *Signals) SuspendedAsRequested(obj *unstructured.Unstructured) (reason string, ok bool) {
 	if r.idle == "" || r.bad.Means >= MeaningFailed {
 		return "", false

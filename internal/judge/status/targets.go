@@ -24,7 +24,7 @@ func (r *Signals) targets(status map[string]any) {
 	}
 }
 
-// parents compares the parents that a Gateway API route names with those that
+// parents compares the parents that a Gateway API route names with parents that
 // have answered in the status.
 func (r *Signals) parents(spec, status map[string]any) {
 	wanted, _ := spec["parentRefs"].([]any)

@@ -19,8 +19,8 @@ type UnhealthyCondition struct {
 }
 
 // UnhealthyConditions returns the conditions that contradict an object's readiness, most
-// severe first: positive conditions that are false, negative ones that are
-// true, and those about an older generation.
+// severe first: positive conditions that are false, negative ones that are true, and
+// ones about an older generation.
 func UnhealthyConditions(obj *unstructured.Unstructured) []UnhealthyCondition {
 	var found []UnhealthyCondition
 	for _, c := range Conditions(Status(obj)) {

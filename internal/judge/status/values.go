@@ -39,8 +39,8 @@ func IsEmpty(value any) bool {
 	return value == nil
 }
 
-// IsDefault reports whether a status is what the schemas of some kinds, such as Flux's, set
-// before any controller has written one: an observedGeneration below 1, and nothing else.
+// IsDefault reports whether a status is the default in schemas such as Flux's, before any
+// controller has written one: an observedGeneration below 1, and nothing else.
 func IsDefault(status map[string]any) bool {
 	seen, dated := Integer(status["observedGeneration"])
 	return dated && seen < 1 && len(status) == 1

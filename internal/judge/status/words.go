@@ -7,8 +7,7 @@ import (
 	"unicode"
 )
 
-// Meaning is what a word in a status says about the object, ordered by
-// severity.
+// Meaning is the meaning of a word in a status, ordered by severity.
 type Meaning int
 
 const (
@@ -94,7 +93,7 @@ func isLimit(word string) bool {
 	return oneOf(word, "partial", "partially", "partly", "almost", "nearly", "becoming", "some")
 }
 
-// isAim reports whether a word separates a state from what it waits for.
+// isAim reports whether a word separates a state from its aim.
 func isAim(word string) bool {
 	return oneOf(word, "for", "to", "until", "before", "on", "with", "by", "because", "due")
 }
@@ -212,7 +211,6 @@ func isParticiple(name string) bool {
 	return strings.HasSuffix(name, "ed") || oneOf(name, "found", "built", "met", "sent", "written")
 }
 
-// firstWord returns the first word of a name.
 func firstWord(name string) string {
 	for word := range words(name) {
 		return word
@@ -235,5 +233,4 @@ func anyWord(name string, is func(string) bool) bool {
 	return false
 }
 
-// oneOf reports whether a word is one of these.
 func oneOf(word string, list ...string) bool { return slices.Contains(list, word) }

@@ -76,7 +76,7 @@ func adviceBeforeCause(err error) string {
 	return ""
 }
 
-// missingNamespaceAdvice returns what to do about a Namespace that does not exist.
+// missingNamespaceAdvice returns the remedy for a Namespace that does not exist.
 func missingNamespaceAdvice(name string) string {
 	return fmt.Sprintf("namespace %q does not exist, neither in the cluster nor in this stream: add it to the stream or create it first; "+
 		"if another program creates it, wait for it with the annotation ordapply.dev/depends-on: external:/Namespace/%s", name, name)
@@ -118,7 +118,7 @@ func adviceAfterCause(err error) string {
 	return ""
 }
 
-// webhookAdvice returns what to check when a webhook does not answer.
+// webhookAdvice returns the advice for a webhook that does not answer.
 func webhookAdvice(err error) string {
 	if m := regexp.MustCompile(`service "([^"]+)" not found`).FindStringSubmatch(err.Error()); m != nil {
 		return fmt.Sprintf("the Service %s of the webhook does not exist: apply it first, or delete the webhook configuration if it is a leftover", m[1])
@@ -154,15 +154,15 @@ func permissionAdvice(err error) string {
 // NamespaceTerminatingError is the error about a resource whose Namespace is being deleted.
 type NamespaceTerminatingError struct {
 	Namespace string
-	BlockedBy string // what delays the deletion, for the message; may be ""
+	BlockedBy string // the cause of the delay, for the message; may be ""
 }
 
-// Error names the namespace, what blocks its deletion, and the remedy.
+// Error names the namespace, the obstacle to its deletion, and the remedy.
 func (e *NamespaceTerminatingError) Error() string {
 	return fmt.Sprintf("namespace %q is being deleted%s, with everything in it: wait until it is gone and create it again, or add the Namespace to the stream: the run then waits", e.Namespace, e.BlockedBy)
 }
 
-// conversionAdvice returns what to check when a conversion failed.
+// conversionAdvice returns the advice for a failed conversion.
 func conversionAdvice(err error) string {
 	of, _, _ := failedConversion(err)
 	crd := "the CustomResourceDefinition of " + of.GroupKind()

@@ -26,7 +26,7 @@ func AsStatus(err error) (metav1.Status, bool) {
 func IsMissing(err error) bool { return apierrors.IsNotFound(err) }
 
 // IsNotServed reports whether an error is the bare 404 of a path that the API
-// server does not serve, as opposed to that of a missing object.
+// server does not serve, as opposed to a missing object's.
 func IsNotServed(err error) bool {
 	status, ok := AsStatus(err)
 	return ok && status.Code == 404 && (status.Details == nil || status.Details.Name == "" || unexpectedBody(status))

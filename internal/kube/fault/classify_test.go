@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// What a proxy prints instead of a Status is no answer of the API server; the bare 404
-// of a kind that is not served is one.
+// A proxy's page instead of a Status is no answer of the API server; the bare 404 of a
+// kind that is not served is one.
 func TestIsUnanswered(t *testing.T) {
 	printed := func(code int, body string) error {
 		return apierrors.NewGenericServerResponse(code, "GET", schema.GroupResource{Group: "example.com", Resource: "things"}, "", body, 0, true)

@@ -52,7 +52,7 @@ func conflictAdvice(conflicts []Conflict) string {
 	switch {
 	case len(fields) > shownFields || len(fields) == 0:
 		named = ""
-	case internalfields.Check(strings.Join(fields, "\n")) != nil: // such as what ordapply itself needs
+	case internalfields.Check(strings.Join(fields, "\n")) != nil: // such as ordapply's own fields
 		return fmt.Sprintf("take these fields with %s, or remove them from the manifest", flag)
 	}
 	return fmt.Sprintf("take these fields with %s, leave them to their manager with the annotation ordapply.dev/ignore-fields%s, or remove them from the manifest", flag, named)

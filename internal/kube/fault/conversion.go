@@ -39,8 +39,8 @@ func isConversionUnreachable(err error) bool {
 	return ok && (strings.HasPrefix(why, `Post "`) || strings.HasPrefix(why, "the server ") || strings.HasPrefix(why, "an error on the server"))
 }
 
-// isUnfitForLastVersion reports whether an object has fields that the version lacks in which its
-// field manager applied it last. Server-side apply prunes by that version.
+// isUnfitForLastVersion reports whether an object has fields that are missing in the version of
+// its field manager's last apply. Server-side apply prunes by that version.
 func isUnfitForLastVersion(err error) bool {
 	return strings.Contains(err.Error(), "failed to convert merged object to last applied version")
 }

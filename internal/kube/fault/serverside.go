@@ -11,8 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Errors of the API server itself, or of the network, get a message that says
-// whom to ask.
+// Errors of the API server itself, or of the network, get a message that names
+// a contact.
 
 // AfterAttempts adds to an explained error the number of attempts and their
 // time span.
@@ -44,8 +44,8 @@ func serverAdvice(err error) string {
 	return ""
 }
 
-// isGatewayError reports whether the code is that of a proxy whose backend did
-// not answer.
+// isGatewayError reports whether the code is from a proxy whose backend did not
+// answer.
 func isGatewayError(err error) bool {
 	status, ok := AsStatus(err)
 	return ok && (status.Code == 502 || status.Code == 504)

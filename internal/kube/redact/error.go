@@ -46,9 +46,9 @@ func (r *redactedError) Unwrap() error { return r.cause }
 // however short.
 func wrongType() *regexp.Regexp { return regexp.MustCompile(`got &[^\n]*`) }
 
-// withoutValues hides values, the longest first, in one pass over a text.
-// Text that open matches is kept, unless the server presents it as a value:
-// hiding a part of a known name would reveal what a value is.
+// withoutValues hides values, the longest first, in one pass over a text. Text
+// that open matches is kept, unless the server presents it as a value: hiding a
+// part of a known name would reveal a value.
 func withoutValues(text string, values []string, open *regexp.Regexp) string {
 	var out strings.Builder
 	spans := open.FindAllStringIndex(text, -1)
@@ -73,8 +73,8 @@ func withoutValues(text string, values []string, open *regexp.Regexp) string {
 	return out.String()
 }
 
-// publicWords matches what every error about an object may contain: its name,
-// the paths of its fields, and the API server's standard phrases.
+// publicWords matches the public parts of errors about an object: its name, the
+// paths of its fields, and the API server's standard phrases.
 func publicWords(obj *unstructured.Unstructured) *regexp.Regexp {
 	names := regexp.QuoteMeta(obj.GetName())
 	if namespace := obj.GetNamespace(); namespace != "" {

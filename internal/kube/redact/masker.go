@@ -24,7 +24,7 @@ type Masker struct {
 	inUse map[string]bool   // by mask
 }
 
-// NewMasker returns a Masker with a random salt. The error is that of crypto/rand.
+// NewMasker returns a Masker with a random salt. The error is crypto/rand's.
 func NewMasker() (*Masker, error) {
 	m := &Masker{salt: make([]byte, 32), masks: map[string]string{}, inUse: map[string]bool{}}
 	if _, err := rand.Read(m.salt); err != nil {
@@ -51,7 +51,7 @@ func (m *Masker) Value(value any) any {
 	return m.values(value, func(text string) string { return text })
 }
 
-// secret masks the values of a Secret in place, and those in the manifests
+// secret masks the values of a Secret in place, and values in the manifests
 // that its annotations contain, as kubectl's client-side apply writes them.
 func (m *Masker) secret(fields map[string]any) {
 	if data, has := fields["data"]; has {

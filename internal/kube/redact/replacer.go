@@ -12,8 +12,8 @@ type Replacer struct {
 	short []string // hidden only where a log presents them as a value
 }
 
-// NewReplacer returns a Replacer of values, such as those that Values returns. It hides
-// each line of a value, as logs contain them. Short ones, such as "true" or "admin", are
+// NewReplacer returns a Replacer of values, such as the result of Values. It hides each
+// line of a value, as logs contain them. Short ones, such as "true" or "admin", are
 // words that must not be hidden everywhere.
 func NewReplacer(values []string) *Replacer {
 	var long, short []string

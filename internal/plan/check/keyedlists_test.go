@@ -45,7 +45,7 @@ func TestDuplicateItems(t *testing.T) {
 	}
 }
 
-// The keyed lists are exactly those of the API server's own schema.
+// The keyed lists equal the API server's own schema.
 func TestKeyedListsAreThoseOfTheSchema(t *testing.T) {
 	cluster := testcluster.Start(t)
 	kubectl, err := testcluster.Find("localcluster")
@@ -69,7 +69,7 @@ func TestKeyedListsAreThoseOfTheSchema(t *testing.T) {
 			found := map[string][]string{}
 			document.walk(document.kind(t, group, kind), nil, found, nil)
 			maps.DeleteFunc(found, func(path string, _ []string) bool {
-				return strings.HasSuffix(path, "metadata.ownerReferences") || strings.Contains(path, ".status.") // nobody writes them in templates
+				return strings.HasSuffix(path, "metadata.ownerReferences") || strings.Contains(path, ".status.") // templates never have them
 			})
 			require.Equal(t, found, lists(object.ID{Group: group, Kind: kind}, pod), kind)
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 // Malformed returns, for each CRD of apiextensions.k8s.io/v1 that the API server does not
-// create or never establishes, an error that lists why: what is missing, a name that does
+// create or never establishes, an error that lists why: missing fields, a name that does
 // not follow from its fields, or a kind that another CRD of the stream defines as well.
 // The API server accepts a manifest with missing fields as a change of a CRD that exists.
 func Malformed(ix *references.Index) map[object.ID]error {

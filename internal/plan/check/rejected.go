@@ -24,8 +24,8 @@ import (
 // Rejected returns, for each custom resource that a CRD of the same stream rejects, an
 // error that lists the violations: undeclared fields, wrong types, values and sizes, not
 // missing fields and CEL rules. It skips resources that a mutating webhook of the stream
-// intercepts, because the webhook may change them, and those with placeholders for values
-// that they take from other objects.
+// intercepts, because the webhook may change them, and resources with placeholders for
+// values of other objects.
 func Rejected(ix *references.Index) map[object.ID]error { return check(ix, schemaValidator{}) }
 
 // Undeclared is Rejected for undeclared fields alone. The API server tolerates other

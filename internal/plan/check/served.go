@@ -94,7 +94,6 @@ func (c versionCheck) nearestKind(written references.GroupKind) (crd int, kind s
 	return crd, kind
 }
 
-// servedVersions returns the versions that a CRD serves.
 func servedVersions(crd map[string]any) []string {
 	var out []string
 	for _, v := range references.List(crd, "spec", "versions") {

@@ -24,8 +24,7 @@ type PathEnds struct{ First, Last *graph.Edge }
 // PathsBetween finds, for each pair of sets that place resources, a path from
 // the first to the second. Paths may lead through resources that no set places
 // and through kapp's change groups. They do not lead through another placing
-// set or the set of prerequisites, because the order of those is what is
-// examined.
+// set or the set of prerequisites, because the caller examines their order.
 func (b *Dependencies) PathsBetween() map[[2]int]PathEnds {
 	between := map[[2]int]PathEnds{}
 	g := b.Graph()

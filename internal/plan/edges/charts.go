@@ -131,7 +131,7 @@ func nearestChart(whole map[string]int, path string) (set int, ok bool) {
 	}
 }
 
-// after makes a set wait for those dependencies of a chart that names lists.
+// after makes a set wait for the dependencies of a chart that names lists.
 func (d *Declarations) after(waits int, c ordering.Chart, names []string, whole map[string]int, where string) {
 	var known []string
 	for _, dependency := range c.Dependencies {

@@ -25,7 +25,7 @@ func (b *Dependencies) contradiction(c graph.Contradiction) string {
 		needer, early.Title(), needed, c.Edge.Why, late.Title(), outcome(c.Edge, early), b.fix(early, needed.String()))
 }
 
-// outcome describes what would happen if an edge were dropped.
+// outcome describes the effect of dropping an edge.
 func outcome(e graph.Edge, early Set) string {
 	if e.Strength == graph.Exists {
 		return "the API server would reject it"

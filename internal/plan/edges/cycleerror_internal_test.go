@@ -10,8 +10,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Every cycle has at least one edge, even that of a resource that waits for
-// itself.
+// Every cycle has at least one edge, even of a resource that waits for itself.
 func TestNoCycleIsWithoutAnEdge(t *testing.T) {
 	b := &Dependencies{Declarations: &Declarations{Index: &references.Index{}}}
 	s := b.AddSet(Set{Name: "stack a", Kind: ordering.StackLayer, Within: -1})

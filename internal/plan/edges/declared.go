@@ -10,16 +10,16 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Declarations holds what authors declared: edges between resources, sets of
+// Declarations holds authors' declarations: edges between resources, sets of
 // resources, and the order of the sets.
 type Declarations struct {
 	*references.Index
 	Layers
 	Remarks
 	Options           ordering.Options
-	OrderSource       ordering.OrderSource    // what placed resources
+	OrderSource       ordering.OrderSource    // the frame in use
 	Edges             []graph.Edge            // between resources, or to and from sets
-	External          map[int][]ordering.Need // per resource: what its annotations name as external
+	External          map[int][]ordering.Need // per resource: its external dependencies
 	ExcludedIDs       map[object.ID]bool      // of Options.Excluded
 	ExcludedResources []ordering.Resource     // of Options.Excluded, without hooks, sorted
 	changes           changes

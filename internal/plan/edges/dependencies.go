@@ -26,9 +26,9 @@ type Dependencies struct {
 	appliedLast       []int  // resources that are applied after all that have a place
 }
 
-// Find finds the dependencies of a stream. The error joins what is wrong with its
-// declarations, a *CycleError for each cycle, and what is placed after its dependents;
-// the dependencies are then those that could be found.
+// Find finds the dependencies of a stream. The error joins the faults of its
+// declarations, a *CycleError for each cycle, and resources placed after their
+// dependents; the dependencies are then incomplete.
 func Find(resources []ordering.Resource, options ordering.Options) (*Dependencies, error) {
 	sorted := slices.Clone(resources)
 	slices.SortFunc(sorted, func(a, b ordering.Resource) int { return object.Compare(a.ID, b.ID) })

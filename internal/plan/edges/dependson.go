@@ -59,7 +59,7 @@ func (d *Declarations) depend(i int, key string, entry dependency) {
 	}
 }
 
-// suggestion suggests what to do about a reference to a missing resource.
+// suggestion returns a remedy for a reference to a missing resource.
 func (d *Declarations) suggestion(i int, key string, id object.ID) string {
 	if why, ok := d.skipped[id]; ok {
 		return ": it is left out (" + why.String() + ")"

@@ -16,8 +16,8 @@ type usedOrderSource struct {
 	key         string // an annotation of the first resource
 }
 
-// framesOf lists the frames that a scope shows: where none of its resources carries
-// one, those that a selection leaves out say what placed the whole.
+// framesOf lists the frames of a scope: of its planned resources, or else of the
+// resources that a selection leaves out.
 func (d *Declarations) framesOf(s scope) []usedOrderSource {
 	if found := framesShown(d.resourcesAt(s.resources)); len(found) > 0 {
 		return found

@@ -40,7 +40,7 @@ func helmKey(r ordering.Resource) string {
 type helmGroup struct {
 	name    string
 	unnamed bool                         // its members name no group themselves
-	members []int                        // those of the plan first
+	members []int                        // planned ones first
 	needs   []string                     // names of groups, sorted
 	first   map[string]ordering.Resource // by the name of a group: the first member that needs it
 	set     int
@@ -65,10 +65,10 @@ func (d *Declarations) placeByCharts(s scope) {
 	}
 }
 
-// placeInChart places the resources of a scope, those of one chart. around is the set
-// of the chart's own resources; if nothing is known of the chart, the set of
-// the application, or -1. A chart without groups gets a set of its own, so that
-// the groups of other charts do not order it.
+// placeInChart places the resources of a scope, all of one chart. around is the set
+// of the chart's own resources; if nothing is known of the chart, the set of the
+// application, or -1. A chart without groups gets a set of its own, so that the
+// groups of other charts do not order it.
 func (d *Declarations) placeInChart(s scope, chart string, around int) {
 	groups := d.readGroups(s, chart)
 	d.holdUngrouped(around, s.excluded)
@@ -112,8 +112,8 @@ func (d *Declarations) placeInChart(s scope, chart string, around int) {
 	}
 }
 
-// holdUngrouped notes what a selection leaves out of a chart's own resources and is in
-// no group of it.
+// holdUngrouped notes a chart's own resources that a selection leaves out and no group
+// has.
 func (d *Declarations) holdUngrouped(around int, excluded []int) {
 	if around < 0 {
 		return
@@ -170,8 +170,8 @@ func (d *Declarations) readGroup(r ordering.Resource, byName map[string]*helmGro
 	return g
 }
 
-// groupOf reads the name of a resource's group and the groups that it needs. One that
-// needs groups and names none of its own is in a group with those that need the same.
+// groupOf reads the name of a resource's group and the groups that it needs.
+// Resources that need the same groups and name none of their own share one.
 func (d *Declarations) groupOf(r ordering.Resource) (name string, needs []string) {
 	name = r.Annotations[helmGroupAnnotation]
 	if layer := r.Annotations[helmLayerAnnotation]; name == "" {
@@ -216,9 +216,9 @@ func helmList(value string) ([]string, error) {
 	return out, nil
 }
 
-// checkGroups checks references of groups to themselves, which are errors, and to groups
-// that the chart does not have. Those are notes and nothing waits, as in the proposal's
-// example, because values may disable all templates of a group, whatever its name is like.
+// checkGroups reports references of groups to themselves as errors, and to groups that
+// the chart does not have as notes, which delay nothing, as in the proposal's example:
+// values may disable all templates of a group.
 func (d *Declarations) checkGroups(s scope, chart string, byName map[string]*helmGroup) {
 	names := slices.Sorted(maps.Keys(byName))
 	named := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return byName[name].unnamed })

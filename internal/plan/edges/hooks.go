@@ -51,8 +51,8 @@ func ArgoCDRunsHooks(resources []ordering.Resource, frame ordering.OrderSource) 
 	return frame == ordering.OrderSourceArgoCD || frame == ordering.OrderSourceAuto && usesArgoCD(resources)
 }
 
-// IsArgoHook reports whether annotations, those of an object, make it an Argo CD
-// hook. They take precedence over Helm's.
+// IsArgoHook reports whether an object's annotations make it an Argo CD hook.
+// They take precedence over Helm's.
 func IsArgoHook(annotations map[string]string) bool {
 	_, annotated := annotations[ArgoHook]
 	return annotated

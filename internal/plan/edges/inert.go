@@ -7,9 +7,9 @@ import (
 )
 
 // IsInert reports whether no resource has effects of its own and their manifests
-// show all their dependencies. Two such resources are independent unless an
-// edge connects them. Workloads are not inert: they may call each other, or
-// check what others apply.
+// show all their dependencies. Two such resources are independent unless an edge
+// connects them. Workloads are not inert: they may call each other, or check
+// other resources.
 func (b *Dependencies) IsInert(resources []int) bool {
 	return !slices.ContainsFunc(resources, func(i int) bool { return !IsInertKind(b.Resources[i].ID.GroupKind()) })
 }

@@ -35,10 +35,10 @@ type changeRule struct {
 	group    string
 }
 
-// changes are the groups that delete rules order, and those rules.
+// changes are the delete rules, and the groups that they order.
 type changes struct {
 	deletes []changeRule
-	groups  map[string][]int // the resources of each group, also those that a selection leaves out
+	groups  map[string][]int // the resources of each group, planned or left out by a selection
 }
 
 // changeGroups reads kapp's groups and rules. Only groups that an apply rule
@@ -78,8 +78,8 @@ func (d *Declarations) noSuchGroup(rule changeRule, known []string) {
 	d.Notes = append(d.Notes, fmt.Sprintf("%s: annotation %s orders nothing: no resource in the stream is in change group %s%s", d.resource(rule.resource).Located(), rule.key, rule.group, nearest.DidYouMean(rule.group, known)))
 }
 
-// readChanges reads the rules, and which resources are in which group; those too
-// that a selection leaves out: others may wait for them.
+// readChanges reads the rules and the resources of each group, also ones that a
+// selection leaves out: others may wait for them.
 func (d *Declarations) readChanges() (rules []changeRule, groups map[string][]int) {
 	groups = map[string][]int{}
 	all := slices.Concat(d.Resources, d.ExcludedResources)

@@ -96,8 +96,8 @@ func (b *Dependencies) earlyNotes() []string {
 	return notes
 }
 
-// PlanNotes returns the notes of a plan: about declarations, about resources that are
-// applied before something that they need, and about webhooks that nothing makes answer.
+// PlanNotes returns the notes of a plan: about declarations, resources that are applied
+// before their needs, and webhooks without a CA bundle.
 func (b *Dependencies) PlanNotes() []string {
 	return slices.Concat(b.Notes, b.earlyNotes(), b.unfilledNotes())
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// layer holds what the stamps of its resources say about one layer.
+// layer is one layer, as its resources are stamped.
 type layer struct {
 	stamp.Stamp
 	first int // the first resource with its stamp, for messages
@@ -151,8 +151,7 @@ func before(layers []layer) [][]int {
 }
 
 // lowerWaves returns the layers of an order with a lower wave than l. If next
-// is set, it returns only those with the next lower wave, which implies the
-// rest.
+// is set, it returns only the next lower wave, which implies the rest.
 func lowerWaves(layers []layer, l layer, next bool) []int {
 	var out []int
 	for i, other := range layers {

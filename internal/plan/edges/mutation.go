@@ -48,7 +48,7 @@ func secretiveIn(resources []ordering.Resource) mutation.Secretive {
 	return mutation.SecretiveAmong(taken)
 }
 
-// sourceOf returns the ID of a source. Without a namespace it is in that of the resource, or
+// sourceOf returns the ID of a source. Without a namespace it is in the resource's, or
 // cluster-scoped if the stream has such a resource; the run decides about one that is not in
 // the stream.
 func (d *Declarations) sourceOf(r ordering.Resource, source mutation.Reference) object.ID {

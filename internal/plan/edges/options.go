@@ -8,9 +8,8 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// UnusedOptions returns an error for each application that selects no resource of the
-// stream, including the resources that a selection leaves out, and for each chart that
-// no resource comes from.
+// UnusedOptions returns an error for each application and each chart without a
+// resource in the stream, including resources that a selection leaves out.
 func UnusedOptions(o ordering.Options, resources []ordering.Resource) error {
 	all := slices.Concat(resources, o.Excluded)
 	errs := unusedCharts(o, slices.Concat(all, o.Hooks))

@@ -11,8 +11,8 @@ import (
 // A resource may have to be applied before something that it needs to become
 // ready. Then "applied" and "ready" are two events with others between them,
 // and the graph has a vertex for each: edges with gate Ready start at the
-// second, and edges from what the resource needs end there. A cycle through it
-// means that a gate waits for something behind the gate and never opens.
+// second, and edges that delay readiness end there. A cycle through it means
+// that a gate waits for something behind the gate and never opens.
 
 // Readiness has the vertices of resources that are ready only later.
 type Readiness struct {

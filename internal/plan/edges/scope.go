@@ -22,10 +22,10 @@ func (d *Declarations) scopeOf(application string, parentSet int, all []int) sco
 	return scope{application, parentSet, all[:n], all[n:]}
 }
 
-// all returns the resources of the scope, those of the plan first.
+// all returns the resources of the scope, planned ones first.
 func (s scope) all() []int { return slices.Concat(s.resources, s.excluded) }
 
-// resource returns a resource by its index: those of the plan, then the excluded ones.
+// resource returns a resource by its index: planned ones, then excluded ones.
 func (d *Declarations) resource(i int) ordering.Resource {
 	if d.isPlanned(i) {
 		return d.Resources[i]
@@ -43,7 +43,7 @@ func (d *Declarations) resourcesAt(indices []int) []ordering.Resource {
 	return out
 }
 
-// put puts a resource into a set. What waits for the set waits in the cluster for a
+// put puts a resource into a set. Dependents of the set wait in the cluster for a
 // resource that is not part of the plan.
 func (d *Declarations) put(i, set int) {
 	if d.isPlanned(i) {

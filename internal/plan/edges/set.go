@@ -75,7 +75,7 @@ func (l *Layers) Join(resource, set int, in, out graph.Strength) {
 	l.Members = append(l.Members, Membership{resource, set, in, out})
 }
 
-// Entry returns the vertex before a set. The vertices of sets follow those of resources.
+// Entry returns the vertex before a set. The resources' vertices precede it.
 func (l *Layers) Entry(set int) int32 { return int32(len(l.Placements) + 2*set) }
 
 // Exit returns the vertex after a set.

@@ -39,8 +39,8 @@ func (d *Declarations) placeByStack(framed bool) {
 	}
 }
 
-// addStacks adds the sets of stacks and applications. It returns those of
-// applications, by "stack/application".
+// addStacks adds the sets of stacks and applications. It returns the
+// applications', by "stack/application".
 func (d *Declarations) addStacks() map[string]int {
 	stacks, apps := namedSets{what: "stack", sets: map[string]int{}}, namedSets{what: "application", sets: map[string]int{}}
 	for _, stack := range d.Options.Stacks {
@@ -64,7 +64,7 @@ func (d *Declarations) addStacks() map[string]int {
 	return apps.sets
 }
 
-// namedSets are the sets of stacks, or those of applications.
+// namedSets are the sets of stacks, or of applications.
 type namedSets struct {
 	what  string         // "stack"
 	sets  map[string]int // by name
@@ -114,9 +114,8 @@ func (d *Declarations) afterNamed(from namedSets, name string, to namedSets, nee
 	}
 }
 
-// resourcesOfApps returns the resources of each application, and those that are
-// not part of the plan. CRDs and Namespaces belong to none, since they come
-// first.
+// resourcesOfApps returns the resources of each application, planned or
+// excluded. CRDs and Namespaces belong to none, since they come first.
 func (d *Declarations) resourcesOfApps() map[string][]int {
 	members := map[string][]int{}
 	for i, r := range slices.Concat(d.Resources, d.ExcludedResources) {
@@ -161,7 +160,7 @@ func (d *Declarations) placeInApp(s scope, framed bool) ordering.OrderSource {
 	if framed {
 		frame = d.placeByOrderSource(s)
 	}
-	for _, i := range s.all() { // frames have placed them more precisely, Helm's only those of the plan
+	for _, i := range s.all() { // frames have placed them more precisely, Helm's only planned ones
 		if frame != ordering.OrderSourceArgoCD && (frame != ordering.OrderSourceHelm || !d.isPlanned(i)) {
 			d.put(i, s.parentSet)
 		}

@@ -1,5 +1,5 @@
-// Package graph has the graph of what waits for what: edges with a gate and a
-// reason, ranks, cycles, and which of two contradicting edges holds.
+// Package graph has the dependency graph: edges with a gate and a reason,
+// ranks, cycles, and the choice between contradicting edges.
 //
 // A vertex is a number. An edge means that its target waits for its source:
 //

@@ -12,7 +12,7 @@ type Edge struct {
 	From, To int32
 	Gate     ordering.Gate // what To waits for
 	Weight   uint8         // the number of waves between
-	Strength Strength      // what happens if it is violated
+	Strength Strength      // the effect of a violation
 	// Rejects means that the API server rejects To while From is not ready.
 	Rejects bool
 	Why     ordering.Reason

@@ -6,7 +6,7 @@ import (
 
 // Edges may contradict each other. Declared edges must be acyclic, or there is
 // no plan. Inferred edges are added strongest first, and an edge is dropped if
-// it would close a cycle with those added before it.
+// it would close a cycle with earlier ones.
 
 // Resolution is the result of resolving a set of edges.
 type Resolution struct {
@@ -68,9 +68,8 @@ type resolver struct {
 	declaredPaths *declaredPaths
 }
 
-// sortHard puts the declared edges of a component in force and sorts its
-// vertices topologically. It returns those that it cannot sort, because these edges
-// form a cycle.
+// sortHard puts the declared edges of a component in force and sorts its vertices
+// topologically. It returns the rest if these edges form a cycle.
 func (r *resolver) sortHard(vertices []int32) (unsorted []int32) {
 	r.each(vertices, func(i int32, e *Edge) {
 		if e.Strength == Hard {
@@ -115,7 +114,7 @@ type refused struct {
 	path  []Edge
 }
 
-// addSoft puts the inferred edges in force, strongest first, and returns those
+// addSoft puts the inferred edges in force, strongest first, and returns edges
 // that would close a cycle.
 func (r *resolver) addSoft(vertices []int32) []refused {
 	var soft []int32
@@ -157,7 +156,7 @@ func (r *resolver) insertEdge(e Edge) []Edge {
 }
 
 // reorder assigns the positions of both lists to the vertices of before, then
-// to those of after, each in its current order.
+// of after, each in its current order.
 func (r *resolver) reorder(before, after []int32) {
 	byPosition := func(a, b int32) int { return r.position[a] - r.position[b] }
 	slices.SortFunc(before, byPosition)

@@ -15,9 +15,9 @@ type Value struct {
 }
 
 // Fill returns a copy of a manifest with the values of its entries, one after the other, and
-// the places of those that come from Secrets. Neither the path nor the token of a later entry
-// finds anything in the value of a Secret: what the result looks like would otherwise say
-// what is in it. The error names the entry, and no value.
+// the places of values from Secrets. Neither the path nor the token of a later entry finds
+// anything in the value of a Secret: the result would otherwise reveal it. The error names
+// the entry, and no value.
 func Fill(manifest map[string]any, entries []Entry, values []Value) (map[string]any, []Place, error) {
 	f := filler{fields: runtime.DeepCopyJSON(manifest)}
 	for i, e := range entries {

@@ -35,8 +35,8 @@ type Entry struct {
 }
 
 // Reference names an object. Group takes precedence over APIVersion, whose version the
-// object is read in. Without a namespace it is in that of the annotated object, unless its
-// kind is cluster-scoped.
+// object is read in. Without a namespace it is in the annotated object's, unless its kind
+// is cluster-scoped.
 type Reference struct {
 	Kind       string `json:"kind"`
 	APIVersion string `json:"apiVersion,omitempty"`
@@ -54,8 +54,8 @@ func (r Reference) ID() object.ID {
 	return object.ID{Group: group, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
 }
 
-// Version returns the version in which the object is read; "" for that of the stream or
-// the API server.
+// Version returns the version in which the object is read; "" for the stream's or the
+// API server's.
 func (r Reference) Version() string {
 	if r.Group != "" {
 		return ""
@@ -143,8 +143,8 @@ func (e Entry) Read(source map[string]any) (any, error) {
 	return nil, inPath("sourcePath", e.SourcePath, err)
 }
 
-// target returns the field of a manifest that an entry fills. What identifies the object
-// cannot be filled: it is planned and found by that.
+// target returns the field of a manifest that an entry fills. Identifying fields cannot
+// be filled: plans and lookups use them.
 func (e Entry) target(manifest map[string]any) (match, error) {
 	found, err := find(manifest, e.TargetPath)
 	switch {

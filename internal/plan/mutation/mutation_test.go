@@ -40,7 +40,7 @@ data: {url: 'http://${ip}:${port}/${ip}', whole: PLACEHOLDER, number: 1}
 list: [{name: x, value: X}, {name: z, value: Z}]
 `
 
-// The values and their notation are those of cli-utils; kapply confirms them in
+// The values and their notation follow cli-utils; kapply confirms them in
 // TestMutationAsKapply of cmd/ordapply.
 func TestFill(t *testing.T) {
 	entry := func(from, to, token string) string {
@@ -130,7 +130,7 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// What takes a Secret's value by way of another object is secret too.
+// A Secret's value by way of another object is secret too.
 func TestSecretive(t *testing.T) {
 	takes := func(name, kind, from string) *unstructured.Unstructured {
 		obj := &unstructured.Unstructured{Object: parsed(t, target)}
@@ -150,8 +150,8 @@ func entriesOf(t *testing.T, texts ...string) []mutation.Entry {
 	return entries
 }
 
-// A later entry finds nothing in the value of a Secret: neither its path nor its token says
-// what is in it.
+// A later entry finds nothing in the value of a Secret: neither its path nor its token
+// reveals it.
 func TestSecretsAreNotSearched(t *testing.T) {
 	secret, public := mutation.Value{Is: "Y29ycmVj", Secret: true}, mutation.Value{Is: "public"}
 	whole := func(fields map[string]any) any { return fields["data"].(map[string]any)["whole"] }
@@ -189,8 +189,8 @@ func TestSecretsAreTakenByPlainPaths(t *testing.T) {
 	}
 }
 
-// The targets of a live object are found whatever its values are, in each item of a list. What
-// identifies the object is never changed.
+// The targets of a live object are found with any values, in each item of a list. Identifying
+// fields never change.
 func TestTargetsOfALiveObject(t *testing.T) {
 	for path, hidden := range map[string][]string{
 		"$.data.whole":                             {"PLACEHOLDER"},

@@ -50,8 +50,8 @@ func unquoted(command string) (name string, quoted bool) {
 	return command, false
 }
 
-// everywhere returns the places that a path may select, whatever the values are: a filter
-// may select any field, and so may a path that cannot be read.
+// everywhere returns the places that a path may select in any object: a filter may select
+// any field, and so may a path that cannot be read.
 func everywhere(path string) Place {
 	commands, _ := parse(path)
 	var place Place
@@ -101,8 +101,8 @@ func find(fields map[string]any, path string) ([]match, error) {
 	return found, nil
 }
 
-// matchOf returns the match of a node. Its value is that of the object itself, since the
-// library knows no integers.
+// matchOf returns the match of a node. Its value is the object's own, since the library
+// knows no integers.
 func matchOf(root, node *ajson.Node, fields map[string]any) (match, error) {
 	top, place := node, []any{}
 	for ; top.Parent() != nil; top = top.Parent() {
@@ -123,7 +123,6 @@ func matchOf(root, node *ajson.Node, fields map[string]any) (match, error) {
 	return match{nil, value}, err
 }
 
-// get returns the value at a place.
 func get(value any, place []any) any {
 	for _, at := range place {
 		switch inner := value.(type) {

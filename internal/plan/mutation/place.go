@@ -12,7 +12,7 @@ type (
 )
 
 // ChangeAt replaces the values at places of an object. The items of a list may have moved,
-// so each counts. What identifies the object stays.
+// so each counts. Identifying fields stay.
 func ChangeAt(places []Place, fields map[string]any, by func(any) any) {
 	if fields == nil {
 		return

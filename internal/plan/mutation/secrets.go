@@ -44,8 +44,8 @@ func idOf(m *unstructured.Unstructured) object.ID {
 	return object.ID{Group: gvk.Group, Kind: gvk.Kind, Namespace: m.GetNamespace(), Name: m.GetName()}
 }
 
-// Is reports whether the value of an entry comes from a Secret. namespace is that of the
-// object that takes it.
+// Is reports whether the value of an entry comes from a Secret. namespace is the taking
+// object's.
 func (s Secretive) Is(e Entry, namespace string) bool {
 	id := e.Source.ID()
 	if id.Group == "" && id.Kind == "Secret" || s[id] {
@@ -69,11 +69,11 @@ func (s Secretive) ValuesIn(live *unstructured.Unstructured) []any {
 	return ValuesAt(places, live.Object)
 }
 
-// ErrNotPlain is the error of a path that selects values of Secrets by what they are.
+// ErrNotPlain is the error of a path that selects values of Secrets by their content.
 var ErrNotPlain = errors.New("values of Secrets are taken by plain paths only: name each field, as in $.data.password")
 
-// CheckSecret returns an error for an entry that takes the value of a Secret by a path which
-// looks at values, such as a filter: whether it selects anything would say what they are.
+// CheckSecret returns an error for an entry that takes the value of a Secret by a path that
+// looks at values, such as a filter: its matches would reveal them.
 func (e Entry) CheckSecret() error {
 	commands, err := parse(e.SourcePath)
 	if err == nil && slices.ContainsFunc(commands[1:], func(command string) bool { return !isPlain(command) }) {
@@ -95,6 +95,6 @@ func Carried(live *unstructured.Unstructured) []Entry {
 	return entries
 }
 
-// Targets returns the places that the target of an entry may be in an object that was filled,
-// whatever its values are now.
+// Targets returns all places that an entry may have filled in an object, even if its values
+// have changed since.
 func (e Entry) Targets() Place { return everywhere(e.TargetPath) }

@@ -9,10 +9,10 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// A webhook configuration is rarely complete in its manifest: something writes its CA bundle
-// once its Service has a certificate. What that is decides who waits for whom.
+// A webhook configuration is rarely complete in its manifest: its CA bundle is written once
+// its Service has a certificate. The writer determines the order.
 
-// Filler is what writes the CA bundles of a webhook configuration.
+// Filler is the writer of a webhook configuration's CA bundles.
 type Filler uint8
 
 // Values of Filler.
@@ -23,7 +23,7 @@ const (
 	FilledByNothing               // nothing in the stream
 )
 
-// FillerOf returns what writes the CA bundles of a webhook configuration of the stream.
+// FillerOf returns the filler of a webhook configuration of the stream.
 func (ix *Index) FillerOf(configuration int) Filler {
 	if !isWebhookConfiguration(ix.Resources[configuration].ID) {
 		return FilledAlready
@@ -60,8 +60,8 @@ func lacksCA(webhook any) bool {
 	return Field(webhook, "clientConfig", "service") != nil && String(webhook, "clientConfig", "caBundle") == ""
 }
 
-// asksForCA reports whether an annotation asks a controller for CA bundles, as that of
-// cert-manager's cainjector and of OpenShift's service CA do.
+// asksForCA reports whether an annotation asks a controller for CA bundles, as
+// cert-manager's cainjector and OpenShift's service CA define them.
 func asksForCA(annotations map[string]string) bool {
 	for key := range annotations {
 		if _, name, _ := strings.Cut(key, "/"); strings.HasPrefix(name, "inject-") && strings.Contains(name, "ca") {
@@ -87,7 +87,7 @@ func (ix *Index) writersOfCA(configuration int) []int {
 	return newWebhookDependencies(ix, [][]graph.Edge{ix.aggregations()}).writersOf(r.Group, strings.ToLower(r.Kind)+"s")
 }
 
-// aggregations returns the edges from ClusterRoles to those that aggregate them.
+// aggregations returns edges from aggregated ClusterRoles to aggregating ones.
 func (ix *Index) aggregations() []graph.Edge {
 	refs := newReferences(ix)
 	for i, r := range ix.Resources {
@@ -118,7 +118,7 @@ func FailsOpen(r ordering.Resource) bool {
 	return isWebhookConfiguration(r.ID) && len(all) > 0 && !slices.ContainsFunc(all, func(w any) bool { return String(w, "failurePolicy") != "Ignore" })
 }
 
-// namesInPods reports whether an argument or variable of a workload's containers has a name as a word.
+// namesInPods reports whether arguments or variables of a workload have a name as a word.
 func namesInPods(r ordering.Resource, name string) bool {
 	return slices.Contains(podWords(r), name)
 }

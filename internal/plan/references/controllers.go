@@ -7,10 +7,10 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// ControllersOf returns a function that lists what makes a resource ready, as far as no edge
-// says so: for a custom resource or a Service of type LoadBalancer the workloads whose
-// ServiceAccount may write its kind, and for a webhook configuration those that it needs,
-// and that inject its CA bundle. edges are those of the stream.
+// ControllersOf returns a function that lists the workloads that make a resource ready
+// without an edge: for a custom resource or a Service of type LoadBalancer, if their
+// ServiceAccount may write its kind; for a webhook configuration, if it needs them or they
+// inject its CA bundle. edges are the stream's.
 func (ix *Index) ControllersOf(edges []graph.Edge) func(resource int) []int {
 	f := newWebhookDependencies(ix, [][]graph.Edge{edges})
 	return func(i int) []int {

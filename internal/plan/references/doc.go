@@ -1,5 +1,5 @@
-// Package references infers from manifests which resource of a stream needs which: a
-// Deployment the ConfigMap that it names, a custom resource its CRD.
+// Package references infers dependencies from the manifests of a stream: a
+// Deployment needs the ConfigMap that it names, a custom resource its CRD.
 //
 //	ix := references.NewIndex(resources, nil)
 //	for _, edge := range ix.SoftEdges() {

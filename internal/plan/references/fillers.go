@@ -19,7 +19,7 @@ type filler struct {
 	rule       ordering.Rule
 	everywhere bool     // in all namespaces that namespaces matches
 	namespaces selector // empty means all
-	named      []string // namespaces in addition to those that the selector matches
+	named      []string // namespaces in addition to the selector's
 	namespace  string   // the only namespace, unless everywhere is set
 }
 

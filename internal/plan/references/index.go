@@ -21,14 +21,14 @@ type Index struct {
 	fillers     map[string][]filler // of Secrets and ConfigMaps, by kind and name
 	jobs        map[jobWord][]int   // Jobs, by the words of their arguments
 	Webhooks    []Webhook           // of the configurations in the stream
-	podWebhooks []Webhook           // those that intercept the creation of Pods
+	podWebhooks []Webhook           // that intercept the creation of Pods
 	fillersOfCA map[int]Filler      // cache of FillerOf, by configuration
 	// Hooks are the hooks that run around the plan of these resources.
 	Hooks     []ordering.Resource
 	condition ordering.Condition
 }
 
-// kindIndex finds what makes kinds available.
+// kindIndex finds the providers of kinds.
 type kindIndex struct {
 	providers   map[GroupKind][]provider
 	CRDs        map[GroupKind]int      // CustomResourceDefinitions, by the kind that they define
@@ -36,7 +36,7 @@ type kindIndex struct {
 	apiServices map[groupVersion][]int // APIServices
 }
 
-// bindingIndex finds what grants permissions.
+// bindingIndex finds grants of permissions.
 type bindingIndex struct {
 	bindings          map[object.ID][]int // RoleBindings and ClusterRoleBindings, by ServiceAccount
 	groups            map[string][]int    // the same, by user group
@@ -51,10 +51,10 @@ type volumeIndex struct {
 	defaultClasses []int               // default StorageClasses
 }
 
-// podIndex finds workloads, and what selects their Pods.
+// podIndex finds workloads, and selectors of their Pods.
 type podIndex struct {
 	workloads map[podLabel][]int          // by each Pod label; the pair "" lists all of a namespace
-	selecting map[podLabel][]podSelecting // resources that select Pods, by one label of the selector; the pair "" lists those without one
+	selecting map[podLabel][]podSelecting // selectors of Pods, by one of their labels; "" if none
 }
 
 // podLabel is a label of Pods of a namespace, "key=value".
@@ -99,8 +99,8 @@ func (refs *references) namespace(r ordering.Resource) {
 	refs.need(object.ID{Kind: "Namespace", Name: r.Namespace}, graph.Exists, ordering.RuleNamespace, "lives in")
 }
 
-// need adds an edge with gate Applied from the resource with the given ID; none if a
-// manifest names no resource, so that the name is empty. where describes the place in the manifest that names it.
+// need adds an edge with gate Applied from the resource with the given ID; none if a manifest names
+// no resource, so that the name is empty. where describes the place of the name in the manifest.
 func (refs *references) need(id object.ID, s graph.Strength, rule ordering.Rule, where string) {
 	from, ok := refs.ByID[id]
 	switch {
@@ -116,8 +116,8 @@ func (refs *references) need(id object.ID, s graph.Strength, rule ordering.Rule,
 	}
 }
 
-// byFormerName returns the resources whose previous ID was id: those renamed together
-// with the referring resource if there are any, else all.
+// byFormerName returns the resources whose previous ID was id: if possible, only ones
+// renamed together with the referring resource.
 func (refs *references) byFormerName(id object.ID) []int {
 	all := refs.byPreviousName[id]
 	family := slices.DeleteFunc(slices.Clone(all), func(i int) bool { return refs.Resources[i].RenameGroup != refs.Resources[refs.at].RenameGroup })

@@ -9,9 +9,9 @@ import (
 )
 
 // A Job may create a Secret or ConfigMap that no manifest has, and then it is given the
-// name: `create --secret-name=tls`. Its arguments do not tell whether it creates the object
-// or reads it. So what uses the object is applied after every Job that names it, and
-// waits for none: the kubelet retries until the object exists.
+// name: `create --secret-name=tls`. Its arguments do not show whether it creates the object
+// or reads it. So users of the object are applied after every Job that names it, and wait
+// for none: the kubelet retries until the object exists.
 
 // jobWord is a word of a Job's arguments.
 type jobWord struct{ namespace, word string }
@@ -41,8 +41,8 @@ func isNotInName(c rune) bool {
 	return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '.'
 }
 
-// makersOf returns the Jobs that may create a Secret or ConfigMap: those whose arguments
-// name it, if neither the stream has it nor a resource of another kind creates it.
+// makersOf returns the Jobs that may create a Secret or ConfigMap: their arguments name
+// it, and neither the stream has it nor does another kind create it.
 func (ix *Index) makersOf(id object.ID) []int {
 	_, inStream := ix.ByID[id]
 	if id.Kind != "Secret" && id.Kind != "ConfigMap" || inStream || len(ix.byPreviousName[id]) > 0 || len(ix.fillersOf(id)) > 0 {

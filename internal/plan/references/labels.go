@@ -81,7 +81,7 @@ func (ix *Index) addWorkload(i int, r ordering.Resource) {
 }
 
 // selected returns the workloads of a namespace whose Pods a selector matches.
-// It tests only those with the rarest of the required labels.
+// It tests only workloads with the rarest required label.
 func (ix *Index) selected(namespace string, s selector) []int {
 	candidates := ix.workloads[podLabel{namespace, ""}]
 	for _, key := range slices.Sorted(maps.Keys(s.labels)) {

@@ -14,8 +14,8 @@ import (
 // later. Workloads that must run before the webhook can answer are created before it.
 
 // PodWebhookEdges returns edges from webhooks to the workloads whose Pods they
-// intercept. others are the other edges between resources; they show what a
-// webhook needs before it can answer.
+// intercept. others are the other edges between resources; they show the needs
+// of a webhook before it can answer.
 func (ix *Index) PodWebhookEdges(others ...[]graph.Edge) []graph.Edge {
 	if len(ix.podWebhooks) == 0 {
 		return nil
@@ -109,7 +109,7 @@ func podOf(r ordering.Resource) (createdPod, bool) {
 }
 
 // podCreator is the user that creates the Pods of a kind, and the labels it
-// adds to those of the template.
+// adds to the template's.
 type podCreator struct {
 	user   string
 	labels []string
@@ -170,7 +170,7 @@ func asFields(labels map[string]string) map[string]any {
 	return fields
 }
 
-// webhookDependencies computes what must exist before a webhook can answer: the
+// webhookDependencies computes a webhook's needs before it can answer: the
 // dependencies of its configuration, and the controllers that these need.
 type webhookDependencies struct {
 	*Index
@@ -238,8 +238,8 @@ func (f *webhookDependencies) caInjectors(configuration int) []int {
 }
 
 // writersOf returns the workloads whose ServiceAccount may write a kind; one of
-// them is its controller. Those whose role names the group are preferred to
-// those that may write every group.
+// them is its controller. Roles that name the group are preferred to roles for
+// every group.
 func (f *webhookDependencies) writersOf(group, plural string) []int {
 	key := [2]string{group, plural}
 	if known, ok := f.writers[key]; ok {

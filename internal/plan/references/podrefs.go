@@ -6,7 +6,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// podReader reads what a workload's Pods need to start.
+// podReader reads the needs of a workload's Pods.
 type podReader struct {
 	*references
 	namespace string

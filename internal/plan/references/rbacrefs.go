@@ -12,7 +12,7 @@ import (
 // RBACGroup is the API group of roles and bindings.
 const RBACGroup = "rbac.authorization.k8s.io"
 
-// IsBinding reports whether an ID is that of a RoleBinding or a ClusterRoleBinding.
+// IsBinding reports whether an ID names a RoleBinding or a ClusterRoleBinding.
 func IsBinding(id object.ID) bool {
 	return id.Group == RBACGroup && (id.Kind == "RoleBinding" || id.Kind == "ClusterRoleBinding")
 }
@@ -29,7 +29,6 @@ func (refs *references) binding(r ordering.Resource) {
 	}
 }
 
-// roleOf returns the role of a binding.
 func roleOf(binding ordering.Resource) object.ID {
 	role := object.ID{Group: RBACGroup, Kind: String(binding.Object, "roleRef", "kind"), Name: String(binding.Object, "roleRef", "name")}
 	if role.Kind == "Role" {

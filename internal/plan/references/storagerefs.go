@@ -11,7 +11,7 @@ import (
 
 const storageGroup = "storage.k8s.io"
 
-// IsClaim reports whether an ID is that of a PersistentVolumeClaim.
+// IsClaim reports whether an ID names a PersistentVolumeClaim.
 func IsClaim(id object.ID) bool { return id.Group == "" && id.Kind == "PersistentVolumeClaim" }
 
 // claim adds edges from the StorageClass and the PersistentVolumes of claims,
@@ -82,7 +82,7 @@ func isNumber(text string) bool {
 }
 
 // boundVolume adds edges from the PersistentVolume that a claim names, or from
-// those whose claimRef names the claim.
+// all whose claimRef names the claim.
 func (refs *references) boundVolume(claim any, kept []int, s graph.Strength, where string) {
 	if name := String(claim, "spec", "volumeName"); name != "" {
 		refs.need(object.ID{Kind: "PersistentVolume", Name: name}, s, "volume", where+"is bound to")

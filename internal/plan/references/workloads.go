@@ -8,8 +8,8 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// PodSpec returns the Pod spec of a resource: its own, or that of its template;
-// nil if it has none. Unknown kinds count too if their template is where the
+// PodSpec returns the Pod spec of a resource: its own, or its template's; nil
+// if it has none. Unknown kinds count too if their template is where the
 // built-in kinds have it.
 func PodSpec(obj map[string]any) map[string]any {
 	_, spec := podTemplate(obj)

@@ -20,14 +20,14 @@ const (
 	LayerAnnotation = "ordapply.dev/layer"
 	// WaveAnnotation is the layer's rank in its order, from 0. Numbers of
 	// different orders are not comparable. Unmatched resources have none: they
-	// come before what uses them, or last.
+	// come before their dependents, or last.
 	WaveAnnotation = "ordapply.dev/wave"
 	// LayerNeedsAnnotation lists, comma-separated, every layer that comes
 	// before, transitively. If it is absent, these are all layers of the order
 	// with a lower wave; if it is empty, there are none.
 	LayerNeedsAnnotation = "ordapply.dev/layer-needs"
-	// GateAnnotation is what later layers wait for: "ready" (the default, which
-	// is never written) or "applied".
+	// GateAnnotation is the gate before later layers: "ready" (the default,
+	// which is never written) or "applied".
 	GateAnnotation = "ordapply.dev/gate"
 	// LayerTimeoutAnnotation limits how long the layer may take to become
 	// ready, as a Go duration above 0, such as 5m.
@@ -36,7 +36,7 @@ const (
 	// the order says where these go, as with unmatched: true.
 	UnmatchedAnnotation = "ordapply.dev/unmatched"
 	// EmittedAnnotation lists, comma-separated, the tools whose own annotations
-	// were written with the stamps. Those annotations are not read as a frame.
+	// were written with the stamps. These annotations are not read as a frame.
 	EmittedAnnotation = "ordapply.dev/emitted"
 )
 
@@ -57,7 +57,7 @@ type Stamp struct {
 	Order, Layer string        // the name of the order, and of its layer
 	Wave         int           // the layer's rank in its order, from 0; not written if Unmatched
 	Needs        []string      // "order/layer" each; nil means all layers of lower waves
-	Gate         ordering.Gate // what later layers wait for
+	Gate         ordering.Gate // before later layers
 	Timeout      time.Duration // 0 means the run's wave timeout
 	Unmatched    bool          // no selector matched the resource
 	Listed       bool          // Unmatched, and the order says where such resources go

@@ -9,8 +9,8 @@ import (
 	"github.com/ordapply/ordapply/internal/text/tree"
 )
 
-// Read parses a text that is one document in YAML or JSON: a map. For messages, of is what
-// it should be, such as "a Fleet", and fields lists what that has. The error is a Fault.
+// Read parses a text that is one document in YAML or JSON: a map. For messages, of is the
+// expected object, such as "a Fleet", and fields lists its fields. The error is a Fault.
 func Read(text []byte, of, fields string) (map[string]any, error) {
 	if moreThanOne(text) {
 		return nil, Fault{Message: fmt.Sprintf("holds more than one YAML document: %s is one object, in a file of its own", of)}

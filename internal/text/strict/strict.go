@@ -237,7 +237,7 @@ func Name(f reflect.StructField) string {
 	return name
 }
 
-// FieldsOf returns the fields of a struct, with those of embedded structs in their place.
+// FieldsOf returns the fields of a struct, with embedded structs' fields in their place.
 func FieldsOf(t reflect.Type) []reflect.StructField {
 	return slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.Anonymous })
 }

@@ -79,7 +79,7 @@ func sizeAsWritten(node *yamlv3.Node) int {
 	return min(total, maxSize)
 }
 
-// ownSize returns the size of a node without those below it; an alias has none.
+// ownSize returns the size of a node without its children; an alias has none.
 func ownSize(node *yamlv3.Node) int {
 	if node.Kind == yamlv3.AliasNode {
 		return 0
@@ -87,10 +87,10 @@ func ownSize(node *yamlv3.Node) int {
 	return limits.AliasValue + len(node.Value)
 }
 
-// expansion is what a node is when its aliases are expanded.
+// expansion is a node's extent with its aliases expanded.
 type expansion struct{ size, depth int }
 
-// expansions has those of anchored nodes; the zero value while one is determined.
+// expansions has one per anchored node; the zero value while one is determined.
 type expansions map[*yamlv3.Node]expansion
 
 // of returns the expansion of a node, visiting each anchor once.

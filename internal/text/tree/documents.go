@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// ParseAll parses a stream as kyaml does: it splits at lines that start
-// with "---", so that a comment above a document belongs to it, and drops empty
-// documents. Unlike kyaml it also reads what follows "..." or a JSON value.
+// ParseAll parses a stream as kyaml does: it splits at lines that start with
+// "---", so that a comment above a document belongs to it, and drops empty
+// documents. Unlike kyaml it also reads text after "..." or a JSON value.
 func ParseAll(in []byte) ([]*yaml.Node, error) {
 	chunks, err := Split(bytes.ReplaceAll(in, []byte("\r\n"), []byte("\n")))
 	if err != nil {

@@ -40,7 +40,7 @@ func ToJSONCounting(document []byte) (body []byte, repeated int, err error) {
 }
 
 // duplicateKeys returns an error with every key that a mapping of the document has twice,
-// not counting those that it merges.
+// not counting merged ones.
 func duplicateKeys(document []byte) error {
 	var root yamlv3.Node
 	if err := yamlv3.Unmarshal(document, &root); err != nil {
@@ -69,7 +69,7 @@ func duplicatesBelow(node *yamlv3.Node) (found []string) {
 	return found
 }
 
-// keyText returns a key as it is in JSON; "" for a merge and for what is no scalar.
+// keyText returns a key as it is in JSON; "" for a merge and for a non-scalar.
 func keyText(key *yamlv3.Node) string {
 	var value any
 	if key.Kind != yamlv3.ScalarNode || key.ShortTag() == "!!merge" || key.Decode(&value) != nil {

@@ -118,7 +118,7 @@ func SetField(node *yaml.Node, key string, value *yaml.Node) {
 	}
 }
 
-// SetFirst is setField, but adds new keys at the front.
+// SetFirst is SetField, but adds new keys at the front.
 func SetFirst(node *yaml.Node, key string, value *yaml.Node) {
 	if !replaceField(node, key, value) {
 		node.Content = slices.Insert(node.Content, 0, Plain(key), value)

@@ -119,7 +119,7 @@ func Failure(document []byte) string {
 	return ""
 }
 
-// Failed returns the error for a document of which Failure returned this line.
+// Failed returns the error for a document with this line from Failure.
 func Failed(line string) error {
 	return fmt.Errorf("not a manifest but an error message of the previous command: %q", line)
 }
