@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Check is what defines when objects are healthy and when they are degraded.
+// LuaCheck defines when objects are healthy and when they are degraded.
 type LuaCheck struct {
 	// Namespace and Name restrict the check to one object; an empty Name means all. An
 	// object without a namespace is in each: where its CRD is unknown, it may get none.
@@ -13,8 +13,8 @@ type LuaCheck struct {
 	Ready, Failed   string // CEL over self; "" for none
 }
 
-// Script returns a health check that judges an object by the first check that is for it.
-// An object that none is for is healthy.
+// LuaScript returns a health check that judges an object by the first check that is for it.
+// An object without a check is healthy.
 func LuaScript(checks []LuaCheck) (string, error) {
 	var out strings.Builder
 	out.WriteString(library)
@@ -29,7 +29,7 @@ func LuaScript(checks []LuaCheck) (string, error) {
 	return out.String(), nil
 }
 
-// NeedsLibraries reports whether a script needs useOpenLibs.
+// LuaNeedsLibraries reports whether a script needs useOpenLibs.
 func LuaNeedsLibraries(script string) bool {
 	_, checks, _ := strings.Cut(script, library)
 	return strings.Contains(checks, "erAscii(")
