@@ -52,7 +52,7 @@ func (c *console) table(out io.Writer, s fleet.Summary) error {
 	return err
 }
 
-// writePage writes the page of the fleet, which leads to those of its clusters. why is the
+// writePage writes the page of the fleet, which links to its clusters' pages. why is the
 // error of the fleet, or nil.
 func (c *console) writePage(file string, s fleet.Summary, why error) error {
 	page := html.Fleet{Began: c.started, Took: time.Since(c.started), Result: "All clusters are done"}
