@@ -15,9 +15,8 @@ import (
 
 // Drawing is a plan prepared for drawing: waves that contain boxes, and arrows
 // between boxes. Resources of one kind, wave and layer with the same
-// dependencies and dependents share a box. It omits arrows that the waves
-// already imply: from a Namespace to its resources, and those that are implied
-// by a longer path.
+// dependencies and dependents share a box. It omits arrows that the waves already imply:
+// from a Namespace to its resources, and arrows implied by a longer path.
 type Drawing struct {
 	Title  string      // "12 resources in 4 waves"
 	Waves  []DrawnWave // as in the plan

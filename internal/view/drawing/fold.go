@@ -46,8 +46,7 @@ func (l *layout) place() {
 	l.shiftBands()
 }
 
-// alignBands aligns each band by itself: what it is connected with in other bands is not
-// beside it.
+// alignBands aligns each band by itself: its neighbours in other bands are not beside it.
 func (l *layout) alignBands() {
 	for i := range l.nodes {
 		other := func(n int) bool { return l.columns[l.nodes[n].column].band != l.columns[l.nodes[i].column].band }

@@ -25,7 +25,7 @@ const (
 
 const legend = ". Arrows point to dependents. Black: declared. Grey: inferred. Dashed: waits only until applied. Bar: gate of a wave."
 
-// Write draws the picture as one SVG document. The error is that of w.
+// WriteSVG draws the picture as one SVG document. The error is that of w.
 func WriteSVG(w io.Writer, d *Drawing) error {
 	l := newLayout(d)
 	var b strings.Builder

@@ -41,7 +41,7 @@ type Metrics struct {
 	failed  sync.Map     // IDs of resources whose last attempt failed
 }
 
-// New returns the metrics of a run whose preparation starts now.
+// NewMetrics returns the metrics of a run whose preparation starts now.
 func NewMetrics() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(), made: time.Now(),
