@@ -37,8 +37,8 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return usage.Errorf("%w%s (%s --help lists all)", err, near, cmd.CommandPath())
 }
 
-// otherTool says what does here what a flag of kubectl, Helm or other tools does there; "" if
-// it is not known as one.
+// otherTool names the equivalent of a flag of kubectl, Helm or other tools; "" for any other
+// flag.
 func otherTool(flag string) string {
 	switch flag {
 	case "debug", "loglevel", "log-level", "trace", "verbose":

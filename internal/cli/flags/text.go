@@ -11,7 +11,7 @@ import (
 	"github.com/ordapply/ordapply/internal/view/terminal"
 )
 
-// usageOf returns what a command's help says after its description.
+// usageOf returns a command's help after its description.
 func usageOf(cmd *cobra.Command, columns int) string {
 	var out strings.Builder
 	out.WriteString("Usage:\n")
@@ -72,8 +72,8 @@ func writeFlags(out *strings.Builder, cmd *cobra.Command, columns int) {
 	}
 }
 
-// flagsOf returns a command's own flags by topic, those that few need, and
-// whether it has kubectl's.
+// flagsOf returns a command's own flags by topic, its further flags, and whether it has
+// kubectl's.
 func flagsOf(cmd *cobra.Command) (own map[string]*pflag.FlagSet, further *pflag.FlagSet, kubectl bool) {
 	own, further = map[string]*pflag.FlagSet{}, pflag.NewFlagSet("", pflag.ContinueOnError)
 	shared := kubectlFlags()

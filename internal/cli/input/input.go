@@ -65,8 +65,8 @@ var errSkippedFunction = errors.New("no resource has " + "ordapply.dev/layer: th
 	"Did kustomize skip the function? It needs --enable-alpha-plugins, and an exec function also --enable-exec, without which it is skipped silently; " +
 	"kubectl apply -k runs no functions. Or pass the order here, with --order FILE")
 
-// Read returns the manifests, stamped with --order. On error it also returns
-// those that could be read.
+// Read returns the manifests, stamped with --order. On error it also returns the readable
+// ones.
 func (f *InputFlags) Read(cmd *cobra.Command) ([]apply.Input, error) {
 	files, err := f.sources(cmd)
 	if err != nil {
@@ -97,7 +97,7 @@ func (f *InputFlags) Read(cmd *cobra.Command) ([]apply.Input, error) {
 	return inputs, f.applySelector(inputs)
 }
 
-// withOutcome adds what became of the command to an error, if it would have written.
+// withOutcome adds the command's outcome to an error, if it would have written.
 func (f *InputFlags) withOutcome(err error) error {
 	if f.Outcome == "" {
 		return err

@@ -23,7 +23,7 @@ type PlanFlags struct {
 	prerequisites     bool
 	prerequisiteKinds []string
 	charts            []string
-	flags             *pflag.FlagSet // the command's flags; those on the command line take precedence over annotations
+	flags             *pflag.FlagSet // the command's flags; on the command line they take precedence over annotations
 }
 
 // Register defines the flags.

@@ -40,8 +40,8 @@ func Texts(stream *apply.Stream, inputs []apply.Input) (map[object.ID][]byte, er
 	return texts, nil
 }
 
-// inputKey is what a resource and its manifest have in common: a namespace may have been
-// set or removed.
+// inputKey is common to a resource and its manifest: a namespace may have been set or
+// removed.
 type inputKey struct{ source, kind, name string }
 
 func keyOf(id object.ID, source string) inputKey {
@@ -63,8 +63,8 @@ func inputOf(r ordering.Resource, inputs []apply.Input) apply.Input {
 }
 
 // Document returns a text without layer marks of an earlier run and without empty lines
-// around it, ending in a newline. Where a block scalar keeps the lines after it (|+), those
-// at the end are kept.
+// around it, ending in a newline. Where a block scalar keeps the lines after it (|+), they
+// are kept at the end.
 func Document(text []byte) []byte {
 	text = bytes.TrimLeft(withoutMarks(text), "\r\n")
 	if !regexp.MustCompile(`[|>][1-9]?\+`).Match(text) {
