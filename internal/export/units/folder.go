@@ -18,7 +18,7 @@ import (
 
 // Read reads the files of an earlier export: below the tree's own folders, and below the
 // folder of another engine that the earlier export was for. Files beside these folders are
-// ignored. A file in them that no export wrote is an error.
+// ignored. Folders that no export wrote are an error.
 func (t *Tree) Read(ctx context.Context, dir string) (map[string][]byte, error) {
 	tops, err := t.folders(ctx, dir)
 	if err != nil {
