@@ -96,8 +96,8 @@ func TestKilledInAHook(t *testing.T) {
 	}
 }
 
-// hookKills are the requests with which runs are killed: those of the Job of the first
-// hook, and some of the others; with `make chaos` all.
+// hookKills are the requests with which runs are killed: the writes of Jobs, and some of
+// the others; with `make chaos` all.
 func hookKills(all []recorder.Request) []int {
 	rng := rand.New(rand.NewPCG(1, 1))
 	var ks []int
