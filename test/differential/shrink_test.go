@@ -40,7 +40,7 @@ func (p pair) shrink(ctx context.Context, rows rows, c *chain) *chain {
 	return c
 }
 
-// signature is what stays the same of a difference in smaller objects.
+// signature is the part of a difference that stays in smaller objects.
 func signature(d difference) string {
 	if d.what == owned {
 		return string(d.what)

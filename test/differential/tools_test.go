@@ -55,7 +55,7 @@ type kubectlApply struct{ binary, kubeconfig, home string }
 // transient are kubectl's own failures on a loaded machine.
 var transient = regexp.MustCompile(`i/o timeout|handshake timeout|request timed out|deadline exceeded|connection refused|connection reset|failed to download openapi|unexpected EOF`)
 
-// apply applies a folder, and what only the load of the machine refused once more.
+// apply applies a folder, and objects that only the machine's load refused once more.
 func (c kubectlApply) apply(ctx context.Context, dir string, objects []map[string]any) (map[object.ID]outcome, error) {
 	outcomes := map[object.ID]outcome{}
 	files := map[object.ID]string{}

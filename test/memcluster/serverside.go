@@ -61,7 +61,7 @@ func updatedServerSide(before, after *unstructured.Unstructured, manager string)
 	return fieldsOfKind(after.GroupVersionKind()).UpdateNoErrors(before, after, manager).(*unstructured.Unstructured)
 }
 
-// fieldsOfKind returns what merges and tracks the fields of a kind.
+// fieldsOfKind returns the field manager of a kind.
 func fieldsOfKind(gvk schema.GroupVersionKind) *managedfields.FieldManager {
 	plain := withoutConversion{}
 	fields, err := managedfields.NewDefaultCRDFieldManager(managedfields.NewDeducedTypeConverter(), plain, plain, plain, gvk, gvk.GroupVersion(), "", nil)

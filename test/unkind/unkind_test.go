@@ -17,8 +17,8 @@ import (
 )
 
 // TestFirstTry applies each program to an empty cluster with the default flags, as its
-// stream stands and in as many other orders as ORDAPPLY_SHUFFLES says (0). What its
-// controllers wrote meanwhile is theirs: the next apply changes nothing.
+// stream stands and in as many other orders as ORDAPPLY_SHUFFLES says (0). Writes of its
+// controllers meanwhile are theirs: the next apply changes nothing.
 func TestFirstTry(t *testing.T) {
 	ordapply := needPrograms(t)
 	eachProgram(t, func(t *testing.T, stream []byte) {
