@@ -30,7 +30,7 @@ func (unstartedError) Error() string { return "interrupted before the answer: no
 // Unwrap returns the interruption, which decides the exit code.
 func (e unstartedError) Unwrap() error { return e.err }
 
-// namesAsked bounds how many names of a kind the question lists.
+// namesAsked bounds the names of a kind in the question.
 const namesAsked = 4
 
 // confirm asks whether to delete objects, if a person can answer: standard input and output

@@ -47,7 +47,7 @@ func newHookTrial(t *testing.T, lab chaosLab, namespace string) trial {
 	return tr
 }
 
-// value is that of the stream which the cluster has.
+// value is the stream's value in the cluster.
 func (tr trial) value(t *testing.T) string {
 	t.Helper()
 	kind, _ := tr.client.Kind(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"})

@@ -29,8 +29,8 @@ type phase struct {
 	doing string                       // the step it was at
 }
 
-// phases returns everything that a command may wait for. DIR, NS and URL are
-// placeholders for values of each test.
+// phases returns all waits of a command. DIR, NS and URL are placeholders for values of
+// each test.
 func phases() map[string]phase {
 	list := func(resource string) func(*recorder.Request) bool {
 		return func(r *recorder.Request) bool {
