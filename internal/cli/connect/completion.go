@@ -16,7 +16,7 @@ import (
 	"github.com/ordapply/ordapply/kube"
 )
 
-// clusterTimeout is how long a cluster is waited for.
+// clusterTimeout limits the wait for a cluster.
 const clusterTimeout = 3 * time.Second
 
 // InstallCompletion completes the flags of all commands below root, and the names of apply

@@ -75,11 +75,11 @@ func ReadNames(ctx context.Context, flags *genericclioptions.ConfigFlags) (Names
 	})
 }
 
-// Place is where a context of a kubeconfig leads: a namespace of an API server. Gateways
+// Place is the target of a context of a kubeconfig: a namespace of an API server. Gateways
 // tell API servers with the same URL apart by the other fields.
 type Place struct{ Server, ProxyURL, TLSServerName, Namespace string }
 
-// ReadContexts reads where the contexts of a kubeconfig lead. The map is nil only with an
+// ReadContexts reads the targets of a kubeconfig's contexts. The map is nil only with an
 // error.
 func ReadContexts(ctx context.Context, flags *genericclioptions.ConfigFlags) (map[string]Place, error) {
 	return abortable.Run(ctx, "reading "+kubeconfigFiles(flags), func(context.Context) (map[string]Place, error) {

@@ -123,7 +123,7 @@ func (f *SetFlags) Check() error {
 	return nil
 }
 
-// Keep returns which values of Secrets the history keeps.
+// Keep returns the value of --history-secrets.
 func (f *SetFlags) Keep() history.Keep { return history.Keep(f.secrets) }
 
 // CheckHistory refuses invalid values of --history-limit and --history-secrets.

@@ -55,8 +55,8 @@ func otherTool(flag string) string {
 	return ""
 }
 
-// similarFlag suggests the flag that an unknown one was meant as: one of the command, or one
-// of apply, which not all commands have.
+// similarFlag suggests a flag for an unknown one: of the command, or of apply, which other
+// commands may lack.
 func similarFlag(cmd *cobra.Command, name string) string {
 	similar := func(cmd *cobra.Command) (string, bool) {
 		return nearest.Best(slices.Sorted(maps.Keys(flagsOfVerb(cmd))), func(flag string) (int, bool) { return nearest.Distance(name, flag) })

@@ -96,7 +96,7 @@ func flagsOf(cmd *cobra.Command) (own map[string]*pflag.FlagSet, further *pflag.
 	return own, further, kubectl
 }
 
-// topicsOf returns to how many topics a command's flags belong.
+// topicsOf returns the number of topics of a command's flags.
 func topicsOf(cmd *cobra.Command) int {
 	seen := map[string]bool{}
 	cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) { seen[topicOf(flag.Name).title] = true })

@@ -256,7 +256,7 @@ type fileText struct {
 	text   []byte
 }
 
-// argumentKey is the key of a -f argument, or of that of -k, that is read once.
+// argumentKey is the key of an argument of -f or -k that is read once.
 type argumentKey struct {
 	name                                string
 	recursive, kustomize, plugins, exec bool

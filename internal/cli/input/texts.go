@@ -48,7 +48,7 @@ func keyOf(id object.ID, source string) inputKey {
 	return inputKey{source, id.GroupKind(), id.Name}
 }
 
-// inputOf returns which of the inputs with its key a resource is.
+// inputOf returns a resource's input, among those with its key.
 func inputOf(r ordering.Resource, inputs []apply.Input) apply.Input {
 	found := inputs[0]
 	for _, in := range inputs {

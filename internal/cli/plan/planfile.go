@@ -204,7 +204,7 @@ func (file *File) differences(rows []preview.Row, made []object.ID) []string {
 	return moved
 }
 
-// difference describes how a resource differs from its plan.
+// difference describes a resource's difference from its plan.
 func (was planFileResource) difference(now planFileResource) string {
 	switch {
 	case was.Digest == "":

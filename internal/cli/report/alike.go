@@ -14,7 +14,7 @@ import (
 // line.
 const manyAlike = 10
 
-// heldFor is how long a resource may wait for others to share its line with.
+// heldFor limits a resource's wait for others to share its line.
 const heldFor = 2 * time.Second
 
 // sharing lets resources of one kind share a line when many of them do the same at about

@@ -196,7 +196,7 @@ func (p *printer) Extend(more track.Extension) {
 	p.notes(more.Notes)
 }
 
-// RollBack prints that the run failed and which plan follows.
+// RollBack prints that the run failed, and the next plan.
 func (p *printer) RollBack(revision int, run *track.Tracker) {
 	p.unfold()
 	p.setPlan(run.Plan)
@@ -264,7 +264,7 @@ func (p *printer) text(t track.Transition) string {
 	return fmt.Sprintf("%s: %s", t.State, t.Detail)
 }
 
-// firstClause returns an error up to where it goes into details.
+// firstClause returns an error without its details.
 func firstClause(text string) string {
 	for _, mark := range []string{": ", "; "} {
 		if at := strings.Index(text, mark); at >= minClause {
@@ -274,7 +274,7 @@ func firstClause(text string) string {
 	return text
 }
 
-// minClause is the least length of a clause that says anything by itself.
+// minClause is the least length of a meaningful clause.
 const minClause = 12
 
 // result prints an applied or pruned resource on standard output, as kubectl does.

@@ -136,7 +136,7 @@ func (o Outputs) Close(ctx context.Context) {
 	_ = o.Err.Close(ctx) // errors of standard error cannot be reported
 }
 
-// Options say how a run is reported.
+// Options configure the report of a run.
 type Options struct {
 	Output      string // of -o: text, name or json
 	Schedule    apply.Schedule
