@@ -26,7 +26,7 @@ type Unit struct {
 // else.
 func (u *Unit) WaitsForAll() bool { return slices.Equal(u.Checks, u.Steps) }
 
-// place is where a step belongs: units are the steps of one place.
+// place groups steps: units are the steps of one place.
 type place struct {
 	wave  int
 	level int    // counts the declared edges within the wave that lead to the step
