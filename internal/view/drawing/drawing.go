@@ -56,7 +56,7 @@ func (b Box) Lines() []string {
 // Arrow points from a box to its dependent.
 type Arrow struct {
 	From, To int           // indices into Drawing.Boxes; To waits for From
-	Gate     ordering.Gate // what it waits for
+	Gate     ordering.Gate // the gate it waits for
 	Hard     bool          // the author declared it
 	Why      string        // one of the reasons
 }

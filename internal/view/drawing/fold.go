@@ -89,8 +89,8 @@ func (l *layout) layOut(left, right float64) {
 	}
 }
 
-// end returns where the columns would end that begin with one at x: the whole wave, if
-// that begins and fits into a band.
+// end returns the end of the columns that begin with one at x: the whole wave, if that
+// begins and fits into a band.
 func (l *layout) end(c int, x float64, begins bool, room float64) float64 {
 	width := l.columnWidth(c) + padding
 	if begins {

@@ -249,7 +249,7 @@ func (b browser) checkAccess() {
 	type text struct {
 		Value any `json:"value"`
 	}
-	var tree struct { // of package accessibility, which does not know all that a newer Chromium says
+	var tree struct { // of package accessibility, which does not know all fields of a newer Chromium
 		Nodes []struct {
 			Ignored bool `json:"ignored"`
 			Role    text `json:"role"`

@@ -14,8 +14,8 @@ type Segment struct {
 	Of   int           // index of the resource
 	From time.Duration // since the part began: when its last wait was over
 	Cost time.Duration // from then until others could go on, or the run was over
-	// Why is why it had to wait for the segment before it: the reason of the edge, or
-	// that its wave opened.
+	// Why is the reason to wait for the segment before it: that of the edge, or that its wave
+	// opened.
 	Why string
 	// Without is how long the run would have taken without that edge, by the times that
 	// were measured; 0 where it would not have been shorter by a hundredth, for a wave, and for short

@@ -132,7 +132,7 @@ func checkAddress() error {
 	return nil
 }
 
-// parent returns a context with the span in which the command was started.
+// parent returns a context with the command's parent span.
 func parent(ctx context.Context) context.Context {
 	return propagation.TraceContext{}.Extract(context.WithoutCancel(ctx), propagation.MapCarrier{
 		"traceparent": os.Getenv("TRACEPARENT"), "tracestate": os.Getenv("TRACESTATE"),
