@@ -9,7 +9,7 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
-// State is how the run on a cluster ended, or the state of a cohort.
+// State is the end of the run on a cluster, or the state of a cohort.
 type State string
 
 // The states of clusters and cohorts.
@@ -37,8 +37,8 @@ type Observation struct {
 	Ready bool
 	Why   string    // unready objects, and why
 	Since time.Time // when the run that last changed the cluster ended; zero if unknown
-	// Revision is that of the apply set; 0 if unknown. Another one than the run left
-	// means that another run has changed the cluster since.
+	// Revision is the apply set's; 0 if unknown. Another one than the run's means that another
+	// run has changed the cluster since.
 	Revision int
 	Err      error // it could not be observed
 }

@@ -98,7 +98,7 @@ func endLine(s fleet.Summary, err error, started time.Time) events.FleetEnd {
 }
 
 // summaryError returns nil if every cluster is done and every cohort passed. Its exit code
-// is that of an interrupt, of a timeout if nothing else happened, or of a failure.
+// is for an interrupt, for a timeout if nothing else happened, or for a failure.
 func summaryError(ctx context.Context, s fleet.Summary) error {
 	count := map[fleet.State]int{}
 	for _, o := range s.Clusters() {

@@ -18,7 +18,7 @@ import (
 	"github.com/ordapply/ordapply/internal/view/html"
 )
 
-// outcome is how a cluster ended, in words.
+// outcome is a cluster's outcome in words.
 func (c *console) outcome(o fleet.Outcome) html.FleetCluster {
 	if o.State == fleet.NotStarted {
 		return html.FleetCluster{Name: o.Cluster, Outcome: "not started: " + o.Why}
@@ -33,7 +33,7 @@ func (c *console) outcome(o fleet.Outcome) html.FleetCluster {
 	return out
 }
 
-// table prints how each cluster ended.
+// table prints each cluster's outcome.
 func (c *console) table(out io.Writer, s fleet.Summary) error {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)

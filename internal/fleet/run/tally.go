@@ -68,7 +68,7 @@ func countsText(counts map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// outcomeText describes how the run on a cluster ended.
+// outcomeText describes the outcome of a cluster's run.
 func outcomeText(o fleet.Outcome, t *tally) string {
 	parts := []string{}
 	switch {
