@@ -55,7 +55,7 @@ func planOf(t *testing.T, stream []byte, args ...string) Plan {
 	return plan
 }
 
-// logSize returns how much the audit log has, so that a proof starts after it.
+// logSize returns the size of the audit log, so that a proof starts after it.
 func logSize(t *testing.T, cluster *testcluster.Cluster) int64 {
 	t.Helper()
 	info, err := os.Stat(cluster.AuditLog())

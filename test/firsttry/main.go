@@ -11,8 +11,8 @@
 // kept, and real servers stand in for their Pods: see test/standin. The Pods of a program
 // must all be ready in the end.
 //
-// GRACE is the time in which a run waited for nothing but objects that were then assumed to
-// be ready, because no status said so.
+// GRACE is the time in which a run waited only for objects that were then assumed to be
+// ready, because no status said so.
 package main
 
 import (

@@ -116,7 +116,8 @@ func TestAttached(t *testing.T) {
 	}
 }
 
-// TestAttachedKilledComponent: an attached cluster that loses a component ends, and says which and why.
+// TestAttachedKilledComponent: an attached cluster that loses a component ends, and names
+// it and the reason.
 func TestAttachedKilledComponent(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "c")
 	cmd, stderr := attached(t, dir, "--light")
@@ -144,8 +145,8 @@ func attached(t *testing.T, dir string, flags ...string) (*exec.Cmd, *strings.Bu
 	return cmd, stderr
 }
 
-// TestAttachedRestartsKwok: kwok may end, of which v0.8.0 is capable by itself, and Pods become ready all the same; one
-// that ends again and again ends the cluster.
+// TestAttachedRestartsKwok: kwok may end, as v0.8.0 does, and Pods become ready all the same; a
+// kwok that always ends again ends the cluster.
 func TestAttachedRestartsKwok(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "c")
 	cmd, stderr := attached(t, dir)

@@ -35,7 +35,7 @@ func oldest() release {
 	}, shared: []string{kwok, etcd}}
 }
 
-// releaseNamed returns a release; "" is that of $LOCALCLUSTER_KUBERNETES, or the latest.
+// releaseNamed returns a release; "" is $LOCALCLUSTER_KUBERNETES, or the latest.
 func releaseNamed(name string) (release, error) {
 	if name == "" {
 		name = os.Getenv("LOCALCLUSTER_KUBERNETES")

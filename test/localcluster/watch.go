@@ -103,8 +103,8 @@ func (w *watch) start(ctx context.Context, components ...component) error {
 	return nil
 }
 
-// until asks missing every 20 ms until it answers "nothing". The error names the component on which this waits, or
-// the one that ended meanwhile for good.
+// until asks missing every 20 ms until it returns "". The error names the awaited component, or the
+// one that ended meanwhile for good.
 func (w *watch) until(ctx context.Context, waitsFor string, missing func() string) error {
 	for {
 		last := missing()

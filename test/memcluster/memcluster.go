@@ -53,7 +53,7 @@ type Store struct {
 	seen      map[*unstructured.Unstructured]membership // results of membershipOf; the objects do not change
 }
 
-// Faults are how requests to a Store fail.
+// Faults are failures of a Store's requests.
 type Faults struct {
 	// Refuse returns the error of a request, such as "get" or "watch"; nil: none fails. A
 	// Scripted calls it for reads only.

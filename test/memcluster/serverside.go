@@ -91,8 +91,8 @@ func (s *Store) admit(before, after *unstructured.Unstructured) error {
 	return s.ServerSide.Admit(before, after)
 }
 
-// immutable returns the error for a change of a field that cannot change; the texts are those
-// of Kubernetes.
+// immutable returns the error for a change of a field that cannot change; the texts are
+// Kubernetes's.
 func immutable(before, after *unstructured.Unstructured) *field.Error {
 	if after.GetKind() != "Job" {
 		return nil

@@ -34,7 +34,7 @@ func TestFirstTry(t *testing.T) {
 	})
 }
 
-// shuffles returns in how many other orders each stream is applied: ORDAPPLY_SHUFFLES, or none.
+// shuffles returns the number of other orders of each stream: ORDAPPLY_SHUFFLES, or none.
 func shuffles(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("ORDAPPLY_SHUFFLES")
