@@ -100,8 +100,8 @@ func (f *Files) followers(start events.RunStart) (all []follower) {
 	return all
 }
 
-// Ended writes the files and sends the trace. It returns the outcome of the run, and err joined with the
-// errors of writing.
+// Ended writes the files and sends the trace. It returns the outcome of the run, and err joined
+// with the errors of writing.
 func (f *Files) Ended(summary event.Summary, warnings []string, err error) (events.Outcome, error) {
 	err = f.measuring.ended(err)
 	err = f.page.ended(Outcome(summary, warnings, err), err)

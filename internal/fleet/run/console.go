@@ -70,8 +70,8 @@ func (c *console) begin() {
 	events.Write(c.out.Out, line)
 }
 
-// known prints the messages of planning about the clusters on standard error. A message about all is
-// printed once, and a run does not say it again.
+// known prints the messages of planning about the clusters on standard error. A message about all
+// is printed once, and a run does not say it again.
 func (c *console) known(clusters []fleet.Cluster, messages [][]string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,9 +17,9 @@ type Segment struct {
 	// Why is the reason to wait for the segment before it: that of the edge, or that its wave
 	// opened.
 	Why string
-	// Without is how long the run would have taken without that edge, by the times that
-	// were measured; 0 where it would not have been shorter by a hundredth, for a wave, and for short
-	// segments of a very long path.
+	// Without is the run's time without that edge, by the times that were measured; 0 where it
+	// would not have been shorter by a hundredth, for a wave, and for short segments of a very long
+	// path.
 	Without time.Duration
 }
 
