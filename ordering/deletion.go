@@ -7,10 +7,10 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Deletion, made by planner.DeletionOrder, is the order in which resources are deleted: the reverse of the
-// order in which they are applied. In addition, custom resources go before the
-// stream's workloads, Secrets, ConfigMaps and RBAC, because a workload may run their
-// finalizers with these, and APIServices go before Namespaces; CRDs and Namespaces go last. kapp's delete
+// Deletion is the order in which resources are deleted, made by planner.DeletionOrder: the
+// reverse of the order in which they are applied. In addition, custom resources go before the
+// stream's workloads, Secrets, ConfigMaps and RBAC, because a workload may run their finalizers
+// with these, and APIServices go before Namespaces; CRDs and Namespaces go last. kapp's delete
 // rules override all of this.
 type Deletion struct {
 	Steps []DeletionStep // sorted by wave, then by ID

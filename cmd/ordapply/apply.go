@@ -16,7 +16,7 @@ import (
 
 // applyFlags are the flags of apply.
 type applyFlags struct {
-	input.InputFlags
+	input.StreamFlags
 	input.PlanFlags
 	cluster  *genericclioptions.ConfigFlags
 	planFile string
@@ -61,7 +61,7 @@ func newApply() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&f.planFile, "plan", "", "file written by ordapply plan --out: apply exactly that plan, or nothing")
-	f.InputFlags.Register(cmd.Flags())
+	f.StreamFlags.Register(cmd.Flags())
 	f.PlanFlags.Register(cmd.Flags())
 	f.SetFlags.Register(cmd.Flags())
 	plan.RegisterServerSide(cmd.Flags())

@@ -16,7 +16,7 @@ import (
 
 // deleteFlags are the flags of delete.
 type deleteFlags struct {
-	input.InputFlags
+	input.StreamFlags
 	input.PlanFlags
 	cluster         *genericclioptions.ConfigFlags
 	dryRun          string
@@ -55,7 +55,7 @@ objects are reported, not treated as errors.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()
-	f.InputFlags.Register(flags)
+	f.StreamFlags.Register(flags)
 	f.PlanFlags.Register(flags)
 	f.cluster.AddFlags(flags)
 	flags.StringVar(&f.set, "applyset", "", "delete an apply set with all its members instead: NAME of its parent Secret, or KIND/NAME")

@@ -42,7 +42,7 @@ type deletion struct {
 func (f *deleteFlags) prepare(cmd *cobra.Command, files *report.Files) (d deletion, err error) {
 	d.files = files
 	f.DropText, f.Outcome = true, "nothing was deleted"
-	inputs, options, err := input.ReadAll(cmd, &f.InputFlags, &f.PlanFlags, connect.ScopeOf(f.cluster, ""))
+	inputs, options, err := input.ReadAll(cmd, &f.StreamFlags, &f.PlanFlags, connect.ScopeOf(f.cluster, ""))
 	if err != nil {
 		return d, err
 	}
@@ -76,7 +76,7 @@ func (f *deleteFlags) prepare(cmd *cobra.Command, files *report.Files) (d deleti
 		}
 		return all.Required
 	}
-	return d, d.target.CheckPermissions(cmd.Context(), required, append(f.InputFlags.Same(), "--delete")...)
+	return d, d.target.CheckPermissions(cmd.Context(), required, append(f.StreamFlags.Same(), "--delete")...)
 }
 
 // protectedIn keeps objects whose manifest protects them, even if the live

@@ -19,7 +19,7 @@ import (
 )
 
 func newHealth() *cobra.Command {
-	var in input.InputFlags
+	var in input.StreamFlags
 	var rules input.HealthFlags
 	var output string
 	cmd := &cobra.Command{
@@ -55,7 +55,7 @@ that apply would wait for, it reports the reason.
 
 // assessAll prints a verdict for every object. It returns errors for objects
 // that cannot be read and for invalid annotations.
-func assessAll(cmd *cobra.Command, in *input.InputFlags, assessor *health.Assessor, output string) error {
+func assessAll(cmd *cobra.Command, in *input.StreamFlags, assessor *health.Assessor, output string) error {
 	objects, err := in.ReadLive(cmd)
 	errs := []error{err}
 	assessor.ColumnsOf = columnsIn(objects)
@@ -108,7 +108,7 @@ func judge(assessor *health.Assessor, obj *unstructured.Unstructured) assessment
 	}
 	j := assessmentJSON{
 		ID: kube.Meta(obj).ID.String(), Verdict: a.Verdict.String(), Health: a.Grade().String(), Reason: a.Reason, Rule: a.Rule,
-		word: status.StatusWord(a.Verdict, a.Grade()), NoStatus: a.NoStatus, Assumed: a.Assumed, Held: a.SuspendedBySpec,
+		word: status.Word(a.Verdict, a.Grade()), NoStatus: a.NoStatus, Assumed: a.Assumed, Held: a.SuspendedBySpec,
 	}
 	for _, backend := range a.Backends {
 		j.Endpoints = append(j.Endpoints, backend.String())

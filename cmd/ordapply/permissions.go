@@ -37,7 +37,7 @@ func (f *applyFlags) permissions(ctx context.Context, j session) []kube.Permissi
 
 // rolesFlags returns the flags with which rbac prints the roles for this run.
 func (f *applyFlags) rolesFlags(namespace string) []string {
-	flags := slices.Concat(f.InputFlags.Same(), f.PlanFlags.Same(), f.HealthFlags.Same())
+	flags := slices.Concat(f.StreamFlags.Same(), f.PlanFlags.Same(), f.HealthFlags.Same())
 	if f.Set != "" || f.NewSpace {
 		flags = append(flags, "-n", namespace)
 	}

@@ -16,7 +16,7 @@ import (
 func TestTheCommandOfARefusal(t *testing.T) {
 	f := applyFlags{cluster: genericclioptions.NewConfigFlags(true)}
 	cmd := &cobra.Command{}
-	f.InputFlags.Register(cmd.Flags())
+	f.StreamFlags.Register(cmd.Flags())
 	f.PlanFlags.Register(cmd.Flags())
 	f.SetFlags.Register(cmd.Flags())
 	f.registerRun(cmd.Flags())
@@ -34,7 +34,7 @@ func TestTheCommandOfARefusal(t *testing.T) {
 
 	plain := applyFlags{cluster: genericclioptions.NewConfigFlags(true)}
 	cmd = &cobra.Command{}
-	plain.InputFlags.Register(cmd.Flags())
+	plain.StreamFlags.Register(cmd.Flags())
 	plain.PlanFlags.Register(cmd.Flags())
 	plain.registerRun(cmd.Flags())
 	require.Equal(t, []string{"-f", "-"}, plain.rolesFlags("prod"))

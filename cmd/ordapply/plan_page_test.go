@@ -28,7 +28,7 @@ func TestPlanPage(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, jsonFields(reflect.TypeFor[plan.PlanDocument](), map[string]bool{}), documented)
+	require.Equal(t, jsonFields(reflect.TypeFor[plan.Document](), map[string]bool{}), documented)
 	for _, action := range preview.Actions() {
 		require.Contains(t, string(page), "| `"+string(action)+"` |")
 	}

@@ -37,7 +37,7 @@ func (f *applyFlags) prepare(cmd *cobra.Command, files *report.Files) (session, 
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
 	connecting := abortable.Start(ctx, func() (*connect.Target, error) { return connect.To(ctx, f.cluster, files.Watch) })
-	inputs, options, err := input.ReadAll(cmd, &f.InputFlags, &f.PlanFlags, connect.ScopeOf(f.cluster, f.Set))
+	inputs, options, err := input.ReadAll(cmd, &f.StreamFlags, &f.PlanFlags, connect.ScopeOf(f.cluster, f.Set))
 	if err != nil {
 		return j, err
 	}

@@ -79,11 +79,11 @@ func sortByOrder(cmd *cobra.Command, in *input.Offline, marks bool) error {
 	if _, err := out.WriteTo(&stream); err != nil {
 		return err
 	}
-	return writeSelected(cmd.OutOrStdout(), &in.InputFlags, stream.Bytes())
+	return writeSelected(cmd.OutOrStdout(), &in.StreamFlags, stream.Bytes())
 }
 
 // writeSelected prints the documents of a stream that match the selector.
-func writeSelected(w io.Writer, f *input.InputFlags, stream []byte) error {
+func writeSelected(w io.Writer, f *input.StreamFlags, stream []byte) error {
 	matches, err := f.Matcher()
 	if err != nil {
 		return err

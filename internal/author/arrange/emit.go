@@ -9,7 +9,7 @@ import (
 	"github.com/ordapply/ordapply/internal/plan/stamp"
 )
 
-// New returns an Emitter for a stream and its plan, which may be nil. It reports what the
+// NewEmitter returns an Emitter for a stream and its plan, which may be nil. It reports what the
 // tools of the order cannot express.
 func NewEmitter(stream Stream, plan *Plan) *Emitter {
 	e := newEmitter(stream, plan)

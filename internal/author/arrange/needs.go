@@ -26,7 +26,7 @@ type Emitter struct {
 	kptOff bool                   // kpt's values exceed the total limit
 }
 
-// Problem is an error or a warning for the author of an order.
+// EmitProblem is an error or a warning for the author of an order.
 type EmitProblem struct {
 	Resource int    // index of the resource it is about; -1 for the order
 	Message  string // without the subject

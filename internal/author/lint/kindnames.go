@@ -12,7 +12,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Check checks the kinds that options name: PrerequisiteKinds and
+// CheckKinds checks the kinds that options name: PrerequisiteKinds and
 // KindTimeouts. faults are names in the wrong syntax or close to a known kind.
 // remarks are about kinds that are neither in the stream, nor in the cluster,
 // nor native. served lists the kinds that the cluster serves, as "Kind" or

@@ -3,7 +3,7 @@
 // It builds the stream and the plan that the flags of a command ask for,
 // and collects everything that is wrong with them into one error.
 //
-//	inputs, options, err := input.ReadAll(cmd, &f.InputFlags, &f.PlanFlags, scope)
+//	inputs, options, err := input.ReadAll(cmd, &f.StreamFlags, &f.PlanFlags, scope)
 //	stream, plan, err := f.PlanStream(inputs, target.Scope, &options, target)
 //
 // It also reads the files that order a stream: the file of --order, with a
@@ -15,7 +15,7 @@
 // It also reads the manifests that -f and -k name: files, folders, URLs, standard
 // input and kustomizations, stamped with --order.
 //
-//	var in input.InputFlags
+//	var in input.StreamFlags
 //	in.Register(cmd.Flags())
 //	inputs, err := in.Read(cmd)
 //

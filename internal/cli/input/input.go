@@ -30,8 +30,8 @@ import (
 	"github.com/ordapply/ordapply/manifest"
 )
 
-// InputFlags select the manifests and their order.
-type InputFlags struct {
+// StreamFlags select the manifests and their order.
+type StreamFlags struct {
 	Files     []string
 	Recursive bool
 	kustomizationFlags
@@ -47,7 +47,7 @@ type InputFlags struct {
 }
 
 // Register defines the flags.
-func (f *InputFlags) Register(flags *pflag.FlagSet) {
+func (f *StreamFlags) Register(flags *pflag.FlagSet) {
 	flags.StringSliceVarP(&f.Files, "filename", "f", nil, "file, folder, pattern such as '*.yaml', or URL with manifests; - for standard input")
 	flags.BoolVarP(&f.Recursive, "recursive", "R", false, "read subfolders too")
 	f.kustomizationFlags.register(flags)
@@ -67,7 +67,7 @@ var errSkippedFunction = errors.New("no resource has " + "ordapply.dev/layer: th
 
 // Read returns the manifests, stamped with --order. On error it also returns the readable
 // ones.
-func (f *InputFlags) Read(cmd *cobra.Command) ([]apply.Input, error) {
+func (f *StreamFlags) Read(cmd *cobra.Command) ([]apply.Input, error) {
 	files, err := f.sources(cmd)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (f *InputFlags) Read(cmd *cobra.Command) ([]apply.Input, error) {
 }
 
 // withOutcome adds the command's outcome to an error, if it would have written.
-func (f *InputFlags) withOutcome(err error) error {
+func (f *StreamFlags) withOutcome(err error) error {
 	if f.Outcome == "" {
 		return err
 	}
@@ -106,7 +106,7 @@ func (f *InputFlags) withOutcome(err error) error {
 }
 
 // applySelector marks the resources that the selector does not match.
-func (f *InputFlags) applySelector(inputs []apply.Input) error {
+func (f *StreamFlags) applySelector(inputs []apply.Input) error {
 	matches, err := f.Matcher()
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (f *InputFlags) applySelector(inputs []apply.Input) error {
 }
 
 // CheckSet rejects --selector together with an apply set.
-func (f *InputFlags) CheckSet(set string) error {
+func (f *StreamFlags) CheckSet(set string) error {
 	if set != "" && f.Selector != "" {
 		return usage.Errorf("--selector selects a part of the stream, and --applyset needs all of it: the rest would leave the set or be pruned; leave one of them out")
 	}
@@ -132,7 +132,7 @@ func (f *InputFlags) CheckSet(set string) error {
 }
 
 // Matcher returns a function that reports whether the selector matches labels.
-func (f *InputFlags) Matcher() (func(map[string]string) bool, error) {
+func (f *StreamFlags) Matcher() (func(map[string]string) bool, error) {
 	selector, err := labels.Parse(f.Selector)
 	if err != nil {
 		return nil, usage.Errorf("--selector=%s: %w", f.Selector, err)
@@ -141,7 +141,7 @@ func (f *InputFlags) Matcher() (func(map[string]string) bool, error) {
 }
 
 // ReadEach applies read to the files of one -f argument.
-func ReadEach[T any](cmd *cobra.Command, f *InputFlags, name string, read func(source string, stream io.Reader) ([]T, error)) ([]T, error) {
+func ReadEach[T any](cmd *cobra.Command, f *StreamFlags, name string, read func(source string, stream io.Reader) ([]T, error)) ([]T, error) {
 	return abortable.Run(cmd.Context(), f.reading(name), func(ctx context.Context) ([]T, error) {
 		var all []T
 		var errs []error
@@ -158,7 +158,7 @@ func ReadEach[T any](cmd *cobra.Command, f *InputFlags, name string, read func(s
 }
 
 // manifests reads the manifests of one file.
-func (f *InputFlags) manifests(source string, stream io.Reader) ([]manifest.Manifest, error) {
+func (f *StreamFlags) manifests(source string, stream io.Reader) ([]manifest.Manifest, error) {
 	marks := &markReader{Reader: stream}
 	read, err := manifest.Read(source, marks)
 	if err == nil {
@@ -201,7 +201,7 @@ func gcPercent(size int) int {
 }
 
 // reading describes the reading of a -f argument, for progress messages.
-func (f *InputFlags) reading(name string) string {
+func (f *StreamFlags) reading(name string) string {
 	switch address := asURL(name); {
 	case f.Kustomize != "":
 		return "building the kustomization " + RedactedURL(name)
@@ -214,7 +214,7 @@ func (f *InputFlags) reading(name string) string {
 }
 
 // eachFile opens every file of a -f argument.
-func (f *InputFlags) eachFile(ctx context.Context, stdin io.Reader, name string, visit func(source string, stream io.Reader) error) error {
+func (f *StreamFlags) eachFile(ctx context.Context, stdin io.Reader, name string, visit func(source string, stream io.Reader) error) error {
 	if f.Kustomize != "" {
 		stream, err := f.build()
 		if err != nil {
@@ -263,7 +263,7 @@ type argumentKey struct {
 }
 
 // eachFileOnce is eachFile; in a context of abortable.ReadOnce the files are read once.
-func (f *InputFlags) eachFileOnce(ctx context.Context, stdin io.Reader, name string, visit func(source string, stream io.Reader) error) error {
+func (f *StreamFlags) eachFileOnce(ctx context.Context, stdin io.Reader, name string, visit func(source string, stream io.Reader) error) error {
 	if !abortable.IsReadOnce(ctx) {
 		return f.eachFile(ctx, stdin, name, visit)
 	}
@@ -285,7 +285,7 @@ func (f *InputFlags) eachFileOnce(ctx context.Context, stdin io.Reader, name str
 }
 
 // Bytes returns all files as one stream.
-func (f *InputFlags) Bytes(cmd *cobra.Command) ([]byte, error) {
+func (f *StreamFlags) Bytes(cmd *cobra.Command) ([]byte, error) {
 	files, err := f.sources(cmd)
 	if err != nil {
 		return nil, err
@@ -307,7 +307,7 @@ func (f *InputFlags) Bytes(cmd *cobra.Command) ([]byte, error) {
 
 // sources returns the -f arguments, or the one of -k; without either, standard
 // input if it is piped.
-func (f *InputFlags) sources(cmd *cobra.Command) ([]string, error) {
+func (f *StreamFlags) sources(cmd *cobra.Command) ([]string, error) {
 	switch {
 	case f.Kustomize != "" && (len(f.Files) > 0 || f.Recursive):
 		return nil, usage.Errorf("-k builds one folder with a kustomization: leave out -f and -R")
@@ -323,7 +323,7 @@ func (f *InputFlags) sources(cmd *cobra.Command) ([]string, error) {
 
 // expand returns the manifest files of a -f argument: a file, a folder or, as
 // in kubectl, a glob pattern if no such file exists.
-func (f *InputFlags) expand(ctx context.Context, name string) ([]string, error) {
+func (f *StreamFlags) expand(ctx context.Context, name string) ([]string, error) {
 	names := []string{name}
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
 		if names, err = filepath.Glob(name); err != nil {
@@ -345,7 +345,7 @@ func (f *InputFlags) expand(ctx context.Context, name string) ([]string, error) 
 }
 
 // manifestsOf returns the manifest files of a folder, or the file itself.
-func (f *InputFlags) manifestsOf(ctx context.Context, name string) ([]string, error) {
+func (f *StreamFlags) manifestsOf(ctx context.Context, name string) ([]string, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, fmt.Errorf("read the manifests: %w", err)
@@ -390,7 +390,7 @@ func IsPiped(stdin io.Reader) bool {
 }
 
 // Same returns the flags that select the same manifests and order.
-func (f *InputFlags) Same() []string {
+func (f *StreamFlags) Same() []string {
 	files := slices.Clone(f.Files)
 	for i := range files {
 		files[i] = RedactedURL(files[i])
@@ -419,7 +419,7 @@ func (f *InputFlags) Same() []string {
 
 // ReadLive returns the objects of all files unchanged. Unlike manifests to
 // apply, they may have no name.
-func (f *InputFlags) ReadLive(cmd *cobra.Command) ([]*unstructured.Unstructured, error) {
+func (f *StreamFlags) ReadLive(cmd *cobra.Command) ([]*unstructured.Unstructured, error) {
 	files, err := f.sources(cmd)
 	if err != nil {
 		return nil, err

@@ -11,21 +11,21 @@ import (
 
 // Offline holds the flags of commands that plan without a cluster.
 type Offline struct {
-	InputFlags
+	StreamFlags
 	PlanFlags
 	Namespace string
 }
 
 // Register defines the flags.
 func (o *Offline) Register(cmd *cobra.Command) {
-	o.InputFlags.Register(cmd.Flags())
+	o.StreamFlags.Register(cmd.Flags())
 	o.PlanFlags.Register(cmd.Flags())
 	cmd.Flags().StringVarP(&o.Namespace, "namespace", "n", "default", "namespace of objects without one")
 }
 
 // Load reads the manifests and the planning options.
 func (o *Offline) Load(cmd *cobra.Command) ([]apply.Input, ordering.Options, error) {
-	return ReadAll(cmd, &o.InputFlags, &o.PlanFlags, func(context.Context) apply.Scope { return o.Scope() })
+	return ReadAll(cmd, &o.StreamFlags, &o.PlanFlags, func(context.Context) apply.Scope { return o.Scope() })
 }
 
 // Scope returns the scope of a stream without a cluster.

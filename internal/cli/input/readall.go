@@ -13,7 +13,7 @@ import (
 // ReadAll reads the manifests and the planning options. If a manifest or the
 // order cannot be read, the error also contains everything that is wrong with
 // the rest, so that it can be fixed in one pass.
-func ReadAll(cmd *cobra.Command, in *InputFlags, planning *PlanFlags, scope func(context.Context) apply.Scope) ([]apply.Input, ordering.Options, error) {
+func ReadAll(cmd *cobra.Command, in *StreamFlags, planning *PlanFlags, scope func(context.Context) apply.Scope) ([]apply.Input, ordering.Options, error) {
 	inputs, options, wrong := readParts(cmd, in, planning)
 	if wrong == nil || len(inputs) == 0 || cmd.Context().Err() != nil {
 		return inputs, options, wrong
@@ -29,7 +29,7 @@ func ReadAll(cmd *cobra.Command, in *InputFlags, planning *PlanFlags, scope func
 
 // readParts reads the manifests and the planning options. With errors it returns the
 // readable parts.
-func readParts(cmd *cobra.Command, in *InputFlags, planning *PlanFlags) ([]apply.Input, ordering.Options, error) {
+func readParts(cmd *cobra.Command, in *StreamFlags, planning *PlanFlags) ([]apply.Input, ordering.Options, error) {
 	options, wrong := planning.options(cmd.Context(), in.Order)
 	reading := *in
 	if wrong != nil {

@@ -17,7 +17,7 @@ import (
 // stamp writes the file of --order into the annotations of the objects: the stamps of a
 // SortOrder, as the function does during a build, and the fields that are left to other
 // managers.
-func (f *InputFlags) stamp(ctx context.Context, inputs []apply.Input, stderr io.Writer) error {
+func (f *StreamFlags) stamp(ctx context.Context, inputs []apply.Input, stderr io.Writer) error {
 	read, err := ReadOrder(ctx, f.Order)
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 // Vet returns all findings about a stream, problems first.
 func (o *Offline) Vet(cmd *cobra.Command) ([]lint.Finding, error) {
 	o.Findings = &fn.Findings{}
-	inputs, options, wrong := readParts(cmd, &o.InputFlags, &o.PlanFlags)
+	inputs, options, wrong := readParts(cmd, &o.StreamFlags, &o.PlanFlags)
 	if wrong != nil && (len(inputs) == 0 || cmd.Context().Err() != nil) {
 		return nil, wrong
 	}

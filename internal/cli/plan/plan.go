@@ -96,7 +96,7 @@ func (f *planFlags) run(cmd *cobra.Command) error {
 
 // runOffline plans without a cluster.
 func (f *planFlags) runOffline(cmd *cobra.Command) error {
-	in := input.Offline{InputFlags: f.InputFlags, PlanFlags: f.PlanFlags, Namespace: "default"}
+	in := input.Offline{StreamFlags: f.StreamFlags, PlanFlags: f.PlanFlags, Namespace: "default"}
 	if *f.cluster.Namespace != "" {
 		in.Namespace = *f.cluster.Namespace
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// PlanDocument is the preview as JSON, documented in docs/plan.md. Fields may
+// Document is the preview as JSON, documented in docs/plan.md. Fields may
 // be added; none changes its meaning.
-type PlanDocument struct {
+type Document struct {
 	Server    string                 `json:"server"`
 	Context   string                 `json:"context,omitempty"`
 	Waves     []planWave             `json:"waves"`
@@ -59,7 +59,7 @@ type planSkipped struct {
 
 // writeJSON prints the preview as JSON.
 func (p *previewed) writeJSON(w io.Writer) error {
-	out := PlanDocument{
+	out := Document{
 		Server: p.target.Server, Context: p.target.Context,
 		Waves: []planWave{}, Resources: []planResource{}, Counts: map[preview.Action]int{},
 		Notes: p.plan.Notes, Warnings: p.target.Warnings.List(),

@@ -20,7 +20,7 @@ import (
 
 // previewFlags are the flags of plan and diff: apply's flags that affect the result.
 type previewFlags struct {
-	input.InputFlags
+	input.StreamFlags
 	input.PlanFlags
 	connect.SetFlags
 	cluster        *genericclioptions.ConfigFlags
@@ -31,7 +31,7 @@ type previewFlags struct {
 func (f *previewFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.cluster = genericclioptions.NewConfigFlags(true)
-	f.InputFlags.Register(flags)
+	f.StreamFlags.Register(flags)
 	f.PlanFlags.Register(flags)
 	f.RegisterMembership(flags)
 	RegisterServerSide(flags)
@@ -54,7 +54,7 @@ func (f *previewFlags) preview(cmd *cobra.Command) (*previewed, error) {
 	if err := errors.Join(f.Check(), f.CheckSet(f.Set)); err != nil {
 		return nil, err
 	}
-	inputs, options, err := input.ReadAll(cmd, &f.InputFlags, &f.PlanFlags, connect.ScopeOf(f.cluster, f.Set))
+	inputs, options, err := input.ReadAll(cmd, &f.StreamFlags, &f.PlanFlags, connect.ScopeOf(f.cluster, f.Set))
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ import (
 
 // rbacFlags are the flags of rbac.
 type rbacFlags struct {
-	input.InputFlags
+	input.StreamFlags
 	input.PlanFlags
 	input.HealthFlags
 	subjectFlags
@@ -56,7 +56,7 @@ cluster, else from a built-in table.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()
-	f.InputFlags.Register(flags)
+	f.StreamFlags.Register(flags)
 	f.PlanFlags.Register(flags)
 	f.HealthFlags.Register(flags)
 	f.subjectFlags.register(flags)
@@ -101,7 +101,7 @@ func (f *rbacFlags) run(cmd *cobra.Command) error {
 // load reads and plans the stream, for the cluster if there is one. guess is
 // used for kinds that neither the cluster nor Kubernetes defines.
 func (f *rbacFlags) load(cmd *cobra.Command, guess kube.Kinds) (w rbacRequest, err error) {
-	inputs, options, err := input.ReadAll(cmd, &f.InputFlags, &f.PlanFlags, connect.ScopeOf(f.cluster, f.set))
+	inputs, options, err := input.ReadAll(cmd, &f.StreamFlags, &f.PlanFlags, connect.ScopeOf(f.cluster, f.set))
 	if err != nil {
 		return w, err
 	}

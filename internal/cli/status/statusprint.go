@@ -72,16 +72,16 @@ func (s section) writeCounts(w io.Writer, last string) {
 
 // words describes a member and its verdict.
 func (m member) words() string {
-	text := fmt.Sprintf("%s: %s", m.ID, StatusWord(m.Verdict, m.grade()))
+	text := fmt.Sprintf("%s: %s", m.ID, Word(m.Verdict, m.grade()))
 	if m.Reason != "" && m.Verdict != health.Ready {
 		text += ": " + plain.OneLine(m.Reason)
 	}
 	return plain.Line(text)
 }
 
-// StatusWord returns the word for a verdict and a grade: the verdict's, unless the
+// Word returns the word for a verdict and a grade: the verdict's, unless the
 // grade is more specific.
-func StatusWord(verdict health.Verdict, grade health.Grade) string {
+func Word(verdict health.Verdict, grade health.Grade) string {
 	switch grade {
 	case verdict.Grade(), health.GradeUnset, health.GradeHealthy:
 		return verdict.String()

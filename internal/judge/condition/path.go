@@ -44,7 +44,7 @@ func (c Comparison) Holds(object any) bool {
 	return len(found) > 0 && matches(found, c.Operator, c.Value)
 }
 
-// Parse parses a path without braces. The empty path is the whole object. The error
+// ParsePath parses a path without braces. The empty path is the whole object. The error
 // names the part that is wrong. A path may have one .. at most, filters included: with more,
 // the number of values grows with a power of an object's depth.
 func ParsePath(text string) (Path, error) {

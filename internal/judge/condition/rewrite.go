@@ -125,7 +125,7 @@ func fieldPath(e celast.Expr) string {
 	}
 }
 
-// Parse parses a condition over self.
+// ParseCEL parses a condition over self.
 func ParseCEL(source string) (*celast.AST, error) {
 	env, err := macroEnvironment()
 	if err != nil {

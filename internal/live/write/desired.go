@@ -33,7 +33,7 @@ func NewStream(manifests map[object.ID]*unstructured.Unstructured, set string, k
 	return s
 }
 
-// Owner returns which fields of a live object a run owns, with those that it takes over, and
+// FieldOwner returns which fields of a live object a run owns, with those that it takes over, and
 // which other managers own. write.Owner is one.
 type FieldOwner interface {
 	OwnFields(live *unstructured.Unstructured) *fieldpath.Set

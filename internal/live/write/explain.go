@@ -15,7 +15,7 @@ import (
 	"github.com/ordapply/ordapply/kube"
 )
 
-// Explain adds a remedy to an error of the API server, using what is known about the
+// ExplainInvalid adds a remedy to an error of the API server, using what is known about the
 // Namespaces that the stream contains in addition to the answer.
 func ExplainInvalid(err error, hasNamespace func(name string) bool) error {
 	if fault.IsNamespaceTerminating(err) {

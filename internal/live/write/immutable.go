@@ -40,12 +40,12 @@ func withoutGeneratedLabels(err error) error {
 	return &apierrors.StatusError{ErrStatus: *out}
 }
 
-// Fields returns the fields that the API server reported as invalid.
+// InvalidFields returns the fields that the API server reported as invalid.
 func InvalidFields(err error) []string {
 	return InvalidFieldsOf(withoutGeneratedLabels(err), func(metav1.StatusCause) bool { return true })
 }
 
-// FieldsOf returns the fields that the API server reported as invalid, if all of the causes
+// InvalidFieldsOf returns the fields that the API server reported as invalid, if all of the causes
 // that it gave are of one sort.
 func InvalidFieldsOf(err error, isOfSort func(metav1.StatusCause) bool) []string {
 	if !apierrors.IsInvalid(err) {

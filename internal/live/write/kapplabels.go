@@ -12,7 +12,7 @@ import (
 // keys returns the keys of the labels.
 func keys() []string { return []string{"kapp.k14s.io/app", "kapp.k14s.io/association"} }
 
-// InPodTemplate reports whether a field is a label of kapp in a Pod template.
+// KappLabelsInPodTemplate reports whether a field is a label of kapp in a Pod template.
 func KappLabelsInPodTemplate(path fieldpath.Path) bool {
 	n := len(path)
 	if n < 4 || path[n-1].FieldName == nil || !slices.Contains(keys(), *path[n-1].FieldName) {
@@ -21,7 +21,7 @@ func KappLabelsInPodTemplate(path fieldpath.Path) bool {
 	return fields.StartsWith(path[n-4:], "template", "metadata", "labels")
 }
 
-// Keep adds to the selector of a body, and to its claim templates, the labels of kapp
+// KeepKappLabels adds to the selector of a body, and to its claim templates, the labels of kapp
 // that the live object has there. It reports whether it added any.
 func KeepKappLabels(body, live *unstructured.Unstructured) bool {
 	spec, _ := body.Object["spec"].(map[string]any)
@@ -43,7 +43,7 @@ func KeepKappLabels(body, live *unstructured.Unstructured) bool {
 	return kept
 }
 
-// Without returns a selector without kapp's labels.
+// WithoutKappLabels returns a selector without kapp's labels.
 func WithoutKappLabels(selector any) any {
 	fields, ok := selector.(map[string]any)
 	if !ok {

@@ -148,7 +148,7 @@ func (o Owner) LeftFields(before []metav1.ManagedFieldsEntry, live *unstructured
 	return left
 }
 
-// Redact returns left fields without values of Secrets: the path of a field contains what
+// RedactLeftFields returns left fields without values of Secrets: the path of a field contains what
 // identifies an item of a list.
 func RedactLeftFields(all []event.LeftFields, values *redact.Replacer) []event.LeftFields {
 	out := slices.Clone(all)

@@ -8,7 +8,7 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Check joins an error for each value that is not base64 and should be, and for each list
+// Native joins an error for each value that is not base64 and should be, and for each list
 // with two items of one key. It is nil for kinds of other API groups. The errors quote no
 // values of a Secret. A manifest that takes values of other objects is not checked: it has
 // placeholders for them.

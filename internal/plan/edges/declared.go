@@ -27,7 +27,7 @@ type Declarations struct {
 	skipped           map[object.ID]ordering.Reason
 }
 
-// Read reads all declarations of a stream; skipped are the hooks that WithoutHooks took
+// ReadDeclared reads all declarations of a stream; skipped are the hooks that WithoutHooks took
 // out of it. It collects errors in Errs and keeps everything that it could read.
 func ReadDeclared(ix *references.Index, options ordering.Options, skipped []ordering.Skipped) *Declarations {
 	d := &Declarations{Index: ix, Layers: newLayers(len(ix.Resources)), Options: options, External: map[int][]ordering.Need{}, ExcludedIDs: map[object.ID]bool{}, skipped: map[object.ID]ordering.Reason{}}

@@ -15,7 +15,7 @@ type Edge struct {
 	Yields bool // it may be let go of, see Yield
 }
 
-// New returns a graph whose nodes wait for nothing.
+// NewGraph returns a graph whose nodes wait for nothing.
 func NewGraph(nodes int) *Graph {
 	return &Graph{edges: make([][]Edge, nodes), holds: make([]int, nodes)}
 }
@@ -124,7 +124,7 @@ func (g *Graph) EachBlocked(node int, passed func(ordering.Gate) bool, visit fun
 	walk(node, passed)
 }
 
-// None is that a node has passed no gate.
+// NoGate is that a node has passed no gate.
 func NoGate(ordering.Gate) bool { return false }
 
 // Queue holds nodes that may start.

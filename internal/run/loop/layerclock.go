@@ -22,7 +22,7 @@ type clock struct {
 	timer  int // identifies the current timer; older ones are stale
 }
 
-// New returns the clocks of a plan, all stopped. After onTimeout the clock starts again, for
+// NewClocks returns the clocks of a plan, all stopped. After onTimeout the clock starts again, for
 // what is left of the layer.
 func NewClocks(l *Loop, plan *ordering.Plan, onTimeout func(layer int)) *Clocks {
 	c := &Clocks{loop: l, plan: plan, onTimeout: onTimeout, clocks: map[int]*clock{}}

@@ -20,7 +20,7 @@ const (
 	Left                  // it is gone, or has lost the label by which it is watched
 )
 
-// Run is the run whose steps wait for objects.
+// WatchRun is the run whose steps wait for objects.
 type WatchRun struct {
 	// Object returns the object of a step. unlabelled is set when it lacks the label of the
 	// run's set.
@@ -51,7 +51,7 @@ type watch struct {
 	end       context.CancelFunc
 }
 
-// New returns the watches of a run on the members of an apply set, or of no set if that is "".
+// NewWatches returns the watches of a run on the members of an apply set, or of no set if that is "".
 func NewWatches(l *Loop, cluster kube.Cluster, set string, run WatchRun) *Watches {
 	return &Watches{
 		run: run, loop: l, cluster: cluster, selector: NewWatchSelector(set),

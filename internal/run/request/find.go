@@ -23,7 +23,7 @@ import (
 // findersAtOnce bounds the concurrent requests of Find.
 const findersAtOnce = 32
 
-// Find returns the metadata of the resources that exist in the cluster. It
+// FindMetadata returns the metadata of the resources that exist in the cluster. It
 // sends one LIST for each kind and namespace, or one GET for each resource
 // where lists are not allowed. The error joins one for each kind that cannot be
 // read, or is not served and may have objects; the map holds the others.

@@ -20,7 +20,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Cluster is what a snapshot reads; kube.Cluster is one.
+// Lister is what a snapshot reads; kube.Cluster is one.
 type Lister interface {
 	kube.Discovery
 	Get(ctx context.Context, kind kube.Kind, namespace, name string) (*unstructured.Unstructured, error)
@@ -60,7 +60,7 @@ type LiveObject struct {
 	same bool // it was proven unchanged when it was read
 }
 
-// Timeout bounds the reading of the whole snapshot. An API server that is too
+// ReadTimeout bounds the reading of the whole snapshot. An API server that is too
 // slow for it may still answer a PATCH.
 const ReadTimeout = 30 * time.Second
 
@@ -88,7 +88,7 @@ func (r Reader) Read(ctx context.Context, limit time.Duration) []LiveObject {
 	return objects
 }
 
-// List is one LIST: the objects of a kind in a namespace.
+// LiveList is one LIST: the objects of a kind in a namespace.
 type LiveList struct {
 	gvk       schema.GroupVersionKind
 	namespace string

@@ -13,14 +13,14 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Run is the run whose steps wait for Services.
+// EndpointRun is the run whose steps wait for Services.
 type EndpointRun struct {
 	WaitsFor  func(step int, service object.ID) bool // reports whether a step waits for this Service now
 	OnReady   func(step int)                         // the Service that the step waits for has a ready endpoint
 	OnUnready func(step int, detail string)          // it has none, or its endpoints cannot be read
 }
 
-// Waiter waits for the endpoints of Services.
+// EndpointWaiter waits for the endpoints of Services.
 type EndpointWaiter struct {
 	run      EndpointRun
 	loop     *loop.Loop
@@ -38,7 +38,7 @@ type service struct {
 	end     func()        // ends the watch
 }
 
-// NewWaiter returns a Waiter for the steps of a run.
+// NewEndpointWaiter returns a Waiter for the steps of a run.
 func NewEndpointWaiter(l *loop.Loop, cluster kube.Cluster, run EndpointRun) *EndpointWaiter {
 	return &EndpointWaiter{run: run, loop: l, cluster: cluster, services: map[object.ID]*service{}}
 }

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Event is what is read of one event.
+// SeenEvent is what is read of one event.
 type SeenEvent struct {
 	About  string // the name of its object
 	Reason string

@@ -18,7 +18,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Run is the run whose steps wait for objects outside the stream.
+// ExternalRun is the run whose steps wait for objects outside the stream.
 type ExternalRun struct {
 	// OnChange is called with the steps that waited for an object that has changed, which
 	// may start now. wasUnready reports whether it was ever seen not to be ready.
@@ -26,7 +26,7 @@ type ExternalRun struct {
 	OnForbidden func(step int, err error) // the object may not be read
 }
 
-// Objects are the objects outside the stream that steps wait for.
+// Externals are the objects outside the stream that steps wait for.
 type Externals struct {
 	run     ExternalRun
 	loop    *loop.Loop
@@ -35,12 +35,12 @@ type Externals struct {
 	byID    map[object.ID]*External
 }
 
-// New returns the objects that the steps of a run wait for: none yet.
+// NewExternals returns the objects that the steps of a run wait for: none yet.
 func NewExternals(l *loop.Loop, cluster kube.Cluster, judge request.Judge, run ExternalRun) *Externals {
 	return &Externals{run: run, loop: l, cluster: cluster, judge: judge, byID: map[object.ID]*External{}}
 }
 
-// Object is an object outside the stream that steps wait for.
+// External is an object outside the stream that steps wait for.
 type External struct {
 	id            object.ID
 	kind          kube.Kind

@@ -28,7 +28,7 @@ const (
 	checkInterval = 2 * time.Second
 )
 
-// Run is the run whose steps wait for workloads.
+// PodRun is the run whose steps wait for workloads.
 type PodRun struct {
 	IsWaiting func(step int) bool
 	Live      func(step int) *unstructured.Unstructured // the workload as last seen; nil when it is gone
@@ -38,7 +38,7 @@ type PodRun struct {
 	Workloads map[string]int                            // number of steps that create Pods, by namespace
 }
 
-// Watcher examines the Pods of workloads that are waited for.
+// PodWatcher examines the Pods of workloads that are waited for.
 type PodWatcher struct {
 	run     PodRun
 	loop    *loop.Loop
@@ -48,7 +48,7 @@ type PodWatcher struct {
 	secrets *redact.Replacer         // of the run's secrets; nil until needed
 }
 
-// New returns a Watcher for the steps of a run.
+// NewPodWatcher returns a Watcher for the steps of a run.
 func NewPodWatcher(l *loop.Loop, cluster kube.Cluster, run PodRun) *PodWatcher {
 	return &PodWatcher{run: run, loop: l, cluster: cluster, watches: map[loop.WatchKey]*watch{}, checks: map[int]*check{}}
 }

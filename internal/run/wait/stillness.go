@@ -14,7 +14,7 @@ type Clock struct {
 	seen map[string]bool
 }
 
-// New returns a clock of something that moved now.
+// NewClock returns a clock of something that moved now.
 func NewClock(now time.Time) *Clock { return &Clock{now, map[string]bool{}} }
 
 // Moved records a movement.

@@ -13,7 +13,7 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Cluster reports what an API server serves; kube.Cluster does.
+// KindServer reports what an API server serves; kube.Cluster does.
 type KindServer interface {
 	kube.Discovery
 	Unreadable(schema.GroupVersion) error

@@ -13,7 +13,7 @@ import (
 	"github.com/ordapply/ordapply/kube"
 )
 
-// Run is the run whose steps wait for kinds.
+// KindRun is the run whose steps wait for kinds.
 type KindRun struct {
 	IsDefined func(schema.GroupVersionKind) bool // reports whether the stream defines a kind
 	// HasPendingCRDs reports whether a CustomResourceDefinition that defines kinds of a
@@ -23,7 +23,7 @@ type KindRun struct {
 	OnServed       func(step int) // all the kinds that a step waits for are served
 }
 
-// Waiter waits until the API server serves kinds. All waits for one group-version share its
+// KindWaiter waits until the API server serves kinds. All waits for one group-version share its
 // requests.
 type KindWaiter struct {
 	run     KindRun
@@ -51,7 +51,7 @@ type waiter struct {
 	kind schema.GroupVersionKind
 }
 
-// NewWaiter returns a Waiter for the steps of a run.
+// NewKindWaiter returns a Waiter for the steps of a run.
 func NewKindWaiter(l *loop.Loop, cluster kube.Cluster, run KindRun) *KindWaiter {
 	return &KindWaiter{run: run, loop: l, cluster: cluster, waits: map[schema.GroupVersion]*wait{}, missing: map[int]int{}}
 }

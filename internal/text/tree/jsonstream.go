@@ -16,7 +16,7 @@ func (e *StrayError) Error() string {
 	return fmt.Sprintf("unexpected text %q after a JSON object: is a line --- missing between them?", e.Text)
 }
 
-// Split returns the parts of a text, which add up to the whole text: each JSON
+// SplitJSON returns the parts of a text, which add up to the whole text: each JSON
 // object or list with the white space and comments before it. A text that does
 // not start with one is its own only part. The error is a *StrayError; the last
 // part is then the text after the valid ones.
