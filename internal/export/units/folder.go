@@ -125,7 +125,7 @@ func (t *Tree) Compare(ctx context.Context, dir string) ([]Difference, error) {
 	return out, nil
 }
 
-// Write writes the files that differ, and removes files that only an earlier export has. It
+// Write writes the files that differ, and removes other files from the tree's folders. It
 // returns how many files it changed.
 func (t *Tree) Write(ctx context.Context, dir string) (int, error) {
 	differences, err := t.Compare(ctx, dir)
