@@ -95,7 +95,7 @@ func (f *applyFlags) run(cmd *cobra.Command, prepare func(*cobra.Command, *repor
 		return err
 	}
 	j, err := prepare(cmd, files)
-	if err == nil && !f.keepGoing && report.OnlyPrepares(cmd.Context()) { // what the run would find itself
+	if err == nil && !f.keepGoing && report.OnlyPrepares(cmd.Context()) { // the run's own checks
 		err = preflight.Checks{Cluster: j.target.Cluster, Plan: j.plan, KindTimeout: f.kindTimeout}.WithoutReads(j.stream.Objects)
 	}
 	switch {

@@ -304,8 +304,8 @@ func phasesToTry(requests []recorder.Request) []string {
 func phaseOf(r *recorder.Request) string { return r.Verb + " " + r.Resource }
 
 // restart restarts the API server at the first request of a phase of an act, and starts
-// the act again as soon as it listens. A run may come to its end without that request:
-// what it lists depends on what discovery shows.
+// the act again as soon as it listens. A run may come to its end without that request: its
+// lists depend on discovery.
 func (lab chaosLab) restart(t *testing.T, trial trial, act chaosAct, phase string) {
 	proxy := recorder.Start(t, lab.cluster.Kubeconfig)
 	first, again := trial.command(proxy.Kubeconfig, act.command), trial.command(lab.cluster.Kubeconfig, act.command)
@@ -353,7 +353,7 @@ func (lab chaosLab) awaitListening(t *testing.T) {
 	}, 3*time.Minute, 5*time.Millisecond)
 }
 
-// recovered checks what remains of an act after faults, and runs it once more.
+// recovered checks the remains of an act after faults, and runs it once more.
 func (lab chaosLab) recovered(t *testing.T, trial trial, act chaosAct) {
 	t.Helper()
 	require.Eventually(t, func() bool {

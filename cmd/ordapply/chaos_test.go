@@ -462,8 +462,7 @@ func (tr trial) rolledBack(t *testing.T) bool {
 	return slices.ContainsFunc(entries, func(e history.Entry) bool { return e.Rollback > 0 && e.Status == history.Deployed })
 }
 
-// breakLock deletes the Lease, as a user would who knows that its holder is
-// dead.
+// breakLock deletes the Lease, as a user may when its holder is dead.
 func (tr trial) breakLock(t *testing.T) {
 	lease, err := tr.client.Get(t.Context(), leaseKind(), tr.namespace, "ordapply.secret.set")
 	if err == nil {

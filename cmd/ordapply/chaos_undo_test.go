@@ -23,7 +23,7 @@ import (
 
 // A run that is killed at any of its requests while it recreates an object, runs hooks or
 // undoes a failed run loses nothing: the same command, run again, ends as if it had not
-// been killed, and what another user made survives. Some requests of each act are tried;
+// been killed, and another user's object survives. Some requests of each act are tried;
 // `make chaos` tries every request.
 func TestChaosUndo(t *testing.T) {
 	t.Parallel()
@@ -40,11 +40,11 @@ type undoAct struct {
 	before  [][]string // the commands before it; they may fail
 	command []string
 	fails   bool // the command ends with a failure, whether it is killed before or not
-	// after is what the command leaves.
+	// after is the command's aftermath.
 	after aftermath
 }
 
-// aftermath is what must be true when an act has been completed.
+// aftermath is the expected state after a completed act.
 type aftermath struct {
 	value   string // of ConfigMap app and Job work; "": they do not exist
 	adopted bool   // the object of another user is a member
@@ -189,7 +189,7 @@ func (lab chaosLab) killOnce(t *testing.T, act undoAct, k int) {
 	tr.hasAftermath(t, act.after)
 }
 
-// hasAftermath fails unless an act has left what it must.
+// hasAftermath fails unless an act has left this state.
 func (tr trial) hasAftermath(t *testing.T, want aftermath) {
 	t.Helper()
 	app, job := tr.get(t, "v1", "ConfigMap", "app"), tr.get(t, "batch/v1", "Job", "work")

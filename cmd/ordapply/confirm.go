@@ -30,13 +30,13 @@ func (unstartedError) Error() string { return "interrupted before the answer: no
 // Unwrap returns the interruption, which decides the exit code.
 func (e unstartedError) Unwrap() error { return e.err }
 
-// namesAsked bounds how many names of a kind the question lists.
+// namesAsked bounds the names of a kind in the question.
 const namesAsked = 4
 
-// confirm asks whether to delete what exists, if a person can answer: standard input and
-// output are a terminal, it is not a CI job, and neither --yes nor a dry run is asked for.
-// The question goes to standard output if standard error is not that terminal. It
-// returns errNotConfirmed unless the answer is yes.
+// confirm asks whether to delete objects, if a person can answer: standard input and output
+// are a terminal, it is not a CI job, and neither --yes nor a dry run is asked for. The
+// question goes to standard output if standard error is not that terminal. It returns
+// errNotConfirmed unless the answer is yes.
 func (f *deleteFlags) confirm(cmd *cobra.Command, d deletion, on io.Writer) error {
 	in, ok := cmd.InOrStdin().(*os.File)
 	out := files.FileOf(cmd.OutOrStdout())
@@ -71,7 +71,7 @@ func (f *deleteFlags) confirm(cmd *cobra.Command, d deletion, on io.Writer) erro
 func readConfirmation(ctx context.Context, in io.Reader, on io.Writer) error {
 	answer, err := abortable.Start(ctx, func() (string, error) { return bufio.NewReader(in).ReadString('\n') })()
 	if ctx.Err() != nil || err != nil {
-		plain.Fprintln(on) // what follows begins a line of its own
+		plain.Fprintln(on) // later output begins a line of its own
 	}
 	if errors.Is(err, event.ErrInterrupted) {
 		return unstartedError{err}

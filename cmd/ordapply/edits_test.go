@@ -37,8 +37,8 @@ type edited struct {
 	edit string // "" for an object without an edit
 	by   string // how the edit is made
 	file string // its manifest
-	// marked is the manifest with the fingerprint with which it was applied;
-	// kubectl needs it for the same result.
+	// marked is the manifest with the fingerprint of its apply; kubectl needs it for the same
+	// result.
 	marked *unstructured.Unstructured
 }
 
@@ -222,7 +222,7 @@ func (e *edits) resource(o *edited) dynamic.ResourceInterface {
 	return e.client.Resource(o.kind.Resource)
 }
 
-// mark records the fingerprint with which an object was applied.
+// mark records the fingerprint of an object's apply.
 func (e *edits) mark(o *edited) {
 	live, err := e.resource(o).Get(e.t.Context(), o.obj.GetName(), metav1.GetOptions{})
 	require.NoError(e.t, err)

@@ -79,8 +79,8 @@ func (f *applyFlags) apply(ctx context.Context, e execution) (event.Summary, err
 	return run.Do(ctx)
 }
 
-// printClientDryRun prints the plan for --dry-run=client, with --prune including what
-// would be pruned from the set.
+// printClientDryRun prints the plan for --dry-run=client, with --prune including the set's
+// prune.
 func (f *applyFlags) printClientDryRun(cmd *cobra.Command, j session) error {
 	plan := j.plan
 	if f.Set != "" && f.Prune {

@@ -26,7 +26,7 @@ type fleetMember struct {
 	proxy *recorder.Proxy
 }
 
-// writes returns what ordapply wrote, by the API server's audit log.
+// writes returns ordapply's writes, by the API server's audit log.
 func (m fleetMember) writes(t *testing.T) []auditlog.Write {
 	t.Helper()
 	log, err := auditlog.Read(m.AuditLog())
@@ -43,8 +43,8 @@ func (m fleetMember) version(t *testing.T) string {
 }
 
 // Four control planes, in three cohorts: a good one and a slow one, one that may fail, and
-// one that may not be reached. The audit logs of their API servers tell what was written, and
-// when.
+// one that may not be reached. The audit logs of their API servers tell the writes and their
+// times.
 func TestFleetOfFourClusters(t *testing.T) {
 	bin, err := testcluster.Find("ordapply")
 	if err != nil {
@@ -198,12 +198,12 @@ func aloneOn(bin string, m fleetMember, version int) *exec.Cmd {
 	return cmd
 }
 
-// objects returns the writes of objects of the stream: not those of the set's own records.
+// objects returns the writes of objects of the stream, without the set's own records.
 func objects(writes []auditlog.Write) []auditlog.Write {
 	return slices.DeleteFunc(writes, func(w auditlog.Write) bool { return w.Resource != "configmaps" })
 }
 
-// requestsBy counts requests by what they ask.
+// requestsBy counts requests by purpose.
 func requestsBy(proxy *recorder.Proxy) map[string]int {
 	counts := map[string]int{}
 	for _, r := range proxy.Requests() {

@@ -15,8 +15,8 @@ import (
 	"github.com/ordapply/ordapply/test/testcluster"
 )
 
-// lesserAccounts are Roles for users that lack one thing that an apply set needs. RBAC
-// only adds permissions, so that each lists what is left.
+// lesserAccounts are Roles for users that lack one permission for an apply set. RBAC only
+// adds permissions, so that each lists the others.
 const lesserAccounts = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole

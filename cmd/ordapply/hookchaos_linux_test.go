@@ -47,7 +47,7 @@ func newHookTrial(t *testing.T, lab chaosLab, namespace string) trial {
 	return tr
 }
 
-// value is that of the stream which the cluster has.
+// value is the stream's value in the cluster.
 func (tr trial) value(t *testing.T) string {
 	t.Helper()
 	kind, _ := tr.client.Kind(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"})
@@ -96,8 +96,8 @@ func TestKilledInAHook(t *testing.T) {
 	}
 }
 
-// hookKills are the requests with which runs are killed: those of the Job of the first
-// hook, and some of the others; with `make chaos` all.
+// hookKills are the requests with which runs are killed: the writes of Jobs, and some of
+// the others; with `make chaos` all.
 func hookKills(all []recorder.Request) []int {
 	rng := rand.New(rand.NewPCG(1, 1))
 	var ks []int

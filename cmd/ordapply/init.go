@@ -56,7 +56,7 @@ func (f *initFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	frameless := options // Helm's hooks run around the plan of a SortOrder, whatever else is in the stream
+	frameless := options // Helm's hooks run around the plan of a SortOrder in any stream
 	frameless.OrderSource = ordering.OrderSourceNone
 	stream, err := input.CheckedStream(input.MarkHooks(inputs, &frameless), f.Scope())
 	if err != nil {

@@ -32,7 +32,7 @@ import (
 // A run waits for the readiness of every resource of a wave before it sends the next wave.
 // So an order may only do harm by a gate that the plan without it does not have: A in an
 // earlier wave than B, where both were in one wave, or B in the earlier one. For every such
-// gate, in every stream and whatever the order of its documents:
+// gate, in every stream and any order of its documents:
 //
 //   - A may not need B to become ready: B is not what A's manifest, or a ConfigMap or Secret
 //     that A uses, mentions; not a Job that makes a Secret which A uses; not a workload that
@@ -66,7 +66,7 @@ func TestOrdersAddNoHarmfulGates(t *testing.T) {
 // namedResources reads the resources of a stream that a plan may hold: with a name, each once,
 // without hooks.
 func namedResources(stream []byte) []ordering.Resource {
-	manifests, _ := manifest.Read("stream.yaml", bytes.NewReader(stream)) // what cannot be read is not planned either
+	manifests, _ := manifest.Read("stream.yaml", bytes.NewReader(stream)) // unreadable documents are not planned either
 	seen := map[object.ID]bool{}
 	var out []ordering.Resource
 	for _, m := range manifests {
@@ -125,8 +125,8 @@ func wavesByID(plan *ordering.Plan) map[object.ID]int {
 	return out
 }
 
-// mayNeed tells what a resource may need to become ready, from the words of manifests. It
-// knows more than edges do, and nothing of how init finds it.
+// mayNeed finds the needs that a resource may have to become ready, in the words of
+// manifests. It finds more than the edges, independently of init.
 type mayNeed struct {
 	byID  map[object.ID]ordering.Resource
 	steps map[object.ID]ordering.Step
@@ -153,8 +153,8 @@ func (m *mayNeed) mayNeed(a, b object.ID) bool {
 	return m.of[a][b]
 }
 
-// all returns what a resource needs by edges of the plan, what it mentions, and what the
-// passive resources among these need and mention.
+// all returns a resource's needs by edges of the plan, its mentions, and the needs and
+// mentions of the passive resources among these.
 func (m *mayNeed) all(a object.ID) map[object.ID]bool {
 	out := map[object.ID]bool{}
 	for queue := []object.ID{a}; len(queue) > 0; queue = queue[1:] {
@@ -182,7 +182,7 @@ func (m *mayNeed) all(a object.ID) map[object.ID]bool {
 	return out
 }
 
-// passiveKinds are some kinds that are ready as they are, whatever they mention.
+// passiveKinds are some kinds that are ready whatever they mention.
 var passiveKinds = map[string]bool{
 	"ConfigMap": true, "Secret": true, "Service": true, "ServiceAccount": true, "Role": true, "ClusterRole": true, "RoleBinding": true,
 	"ClusterRoleBinding": true, "CustomResourceDefinition": true, "Namespace": true, "NetworkPolicy": true, "PodDisruptionBudget": true,
@@ -223,8 +223,8 @@ func (m *mayNeed) mentions(r ordering.Resource, namespace string) []object.ID {
 	return out
 }
 
-// writers returns the workloads that may be the controller of a custom resource: those that
-// run as an account with a role that names the kind, and the verb update or patch.
+// writers returns the workloads that may be the controller of a custom resource: they run
+// as an account with a role that names the kind, and the verb update or patch.
 func (m *mayNeed) writers(r ordering.Resource) []object.ID {
 	if object.IsNative(r.Group) {
 		return nil
@@ -291,7 +291,7 @@ func (m *mayNeed) behind(service ordering.Resource) []object.ID {
 	return out
 }
 
-// namingTexts returns the texts of a manifest, a line each. Those of fields that name other
+// namingTexts returns the texts of a manifest, a line each. Texts of fields that name other
 // objects begin with "field".
 func namingTexts(v any, key string, data bool) []string {
 	var out []string

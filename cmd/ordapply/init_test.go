@@ -24,8 +24,7 @@ import (
 	"github.com/ordapply/ordapply/test/seeds"
 )
 
-// What init writes for a real stream is a plan, and vet finds no more with it than
-// without it.
+// The order that init writes for a real stream gives a plan, and vet finds no more with it.
 func TestInitOfRealStreams(t *testing.T) {
 	folder := corpora.Need(t)
 	for name, want := range plannedStreams() {
@@ -171,7 +170,7 @@ func requireSound(t *testing.T, resources []ordering.Resource, options ordering.
 	}
 }
 
-// about returns what a finding is about, without the edges or layers that explain it.
+// about returns the subject of a finding, without the edges or layers that explain it.
 func about(finding string) string {
 	finding, _, _ = strings.Cut(finding, ", but ")
 	finding, _, _ = strings.Cut(finding, "): ")

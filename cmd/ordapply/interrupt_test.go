@@ -64,7 +64,7 @@ func TestTheSecondInterruptEndsAtOnce(t *testing.T) {
 	})
 }
 
-// An interrupt ends the process even if what it runs looks at no context.
+// An interrupt ends the process even if its work looks at no context.
 func TestAnInterruptedProcessEnds(t *testing.T) {
 	for name, second := range map[string]bool{"after a time": false, "at a second signal": true} {
 		t.Run(name, func(t *testing.T) {

@@ -148,7 +148,7 @@ func TestLiveOnATerminal(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(liveStream), 0o644))
 		require.Equal(t, report.ExitTimedOut, onTerminal(t, bin, append(args, "--wave-timeout", "1s")...).wait())
 	})
-	t.Run("deleted", func(t *testing.T) { // no garbage collector deletes what the Deployment may own
+	t.Run("deleted", func(t *testing.T) { // no garbage collector deletes the Deployment's objects
 		require.NoError(t, os.WriteFile(file, []byte(liveStream), 0o644))
 		p := onTerminal(t, bin, "delete", "-f", file, "--kubeconfig", cluster.Kubeconfig, "--wave-timeout", "4s")
 		p.await(t, "continue? [y/N]")

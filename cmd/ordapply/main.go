@@ -4,11 +4,11 @@
 //	ordapply plan -f rendered.yaml --order order.yaml
 //	ordapply apply -f rendered.yaml --order order.yaml
 //
-// With standard input piped and no verb it means `ordapply apply -f -`. This
-// package has the flags and the output of each verb; packages ordering, apply and
-// state do the work. It exits with 0 when all is done, 1 on failure, 2 when it is
-// used wrongly, 3 when nothing failed and something did not become ready in time,
-// and 130 when interrupted; diff exits with 1 for differences and 2 on failure.
+// With standard input piped and no verb it means `ordapply apply -f -`. This package and
+// internal/cli have the verbs; packages ordering, apply and state do the work. It exits
+// with 0 when all is done, 1 on failure, 2 when it is used wrongly, 3 when nothing failed
+// and something did not become ready in time, and 130 when interrupted; diff exits with 1
+// for differences and 2 on failure.
 package main
 
 import (
@@ -46,8 +46,8 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// awaitSignals calls interrupt at the first signal, and returns at the second, or when what
-// runs has not ended in time: it may compute something that does not look at its context.
+// awaitSignals calls interrupt at the first signal, and returns at the second, or when the
+// command has not ended in time: a computation may not look at its context.
 func awaitSignals(signals <-chan os.Signal, interrupt func()) {
 	<-signals
 	interrupt()
@@ -57,8 +57,8 @@ func awaitSignals(signals <-chan os.Signal, interrupt func()) {
 	}
 }
 
-// discardLibraryLogs discards the log output of client-go and net/http. What matters
-// to the user is reported as errors and events.
+// discardLibraryLogs discards the log output of client-go and net/http. Errors and events
+// report all that the user needs.
 func discardLibraryLogs() {
 	klog.SetLogger(logr.Discard())
 	log.SetOutput(io.Discard)

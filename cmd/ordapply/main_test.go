@@ -46,9 +46,9 @@ func (tests allTests) Run() int {
 }
 
 // Each testdata/script/*.txtar tests one behaviour; its name starts with the
-// topic. Scripts whose name starts with "cluster" share a real control plane;
-// each has its own namespace. One that breaks what the others rely on, such as
-// whether every kind is served, says `cluster own` and gets its own.
+// topic. Scripts whose name starts with "cluster" share a real control plane; each has its
+// own namespace. One that breaks the others' assumptions, such as that every kind is
+// served, says `cluster own` and gets its own.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),

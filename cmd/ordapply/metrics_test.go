@@ -52,8 +52,7 @@ func readMetrics(t *testing.T, path string) map[string]*dto.MetricFamily {
 	return families
 }
 
-// total returns the sum of a metric's values, optionally only those with a
-// label value.
+// total returns the sum of a metric's values, optionally with a label value.
 func total(family *dto.MetricFamily, label ...string) float64 {
 	sum := 0.0
 	for _, m := range family.GetMetric() {

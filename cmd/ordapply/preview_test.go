@@ -24,8 +24,8 @@ import (
 	"github.com/ordapply/ordapply/test/recorder"
 )
 
-// plan and diff send only reads and dry runs, whatever there is to create,
-// update, adopt or recreate. Unchanged objects are not requested individually.
+// plan and diff send only reads and dry runs, for creations, updates, adoptions and
+// recreations. Unchanged objects are not requested individually.
 func TestAPreviewNeverWrites(t *testing.T) {
 	cluster := shared.Get(t)
 	_, err := cluster.TryKubectl("create", "namespace", "unwritten")
@@ -50,8 +50,8 @@ func TestAPreviewNeverWrites(t *testing.T) {
 	require.Error(t, err)
 }
 
-// What would be pruned is read too, and its deletion is not tried by a dry run;
-// the same holds with --out.
+// Objects to prune are read too, and no dry run tries their deletion; the same holds with
+// --out.
 func TestAPlannedPruneNeverWrites(t *testing.T) {
 	cluster := shared.Get(t)
 	_, err := cluster.TryKubectl("create", "namespace", "unpruned")
@@ -127,7 +127,7 @@ func onlyReads(t *testing.T, requests []recorder.Request) (dryRuns int) {
 		if isDryRun := slices.Equal(r.URL.Query()["dryRun"], []string{"All"}); isDryRun && r.Verb == "patch" {
 			dryRuns++
 			continue
-		} else if isDryRun && r.Verb == "create" { // whether what would be recreated would be accepted
+		} else if isDryRun && r.Verb == "create" { // whether the recreated object would be accepted
 			continue
 		}
 		require.Contains(t, []string{"discovery", "get", "list"}, r.Verb, "%s", r.URL)

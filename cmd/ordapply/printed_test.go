@@ -109,7 +109,7 @@ data:
   key: |
     hello`
 
-// printer is a verb that prints manifests, and what it may change in one: its purpose.
+// printer is a verb that prints manifests, and the changes that are its purpose.
 type printer struct {
 	args    []string
 	purpose func(read, printed *unstructured.Unstructured)
@@ -209,8 +209,8 @@ func addObjects(t *testing.T, to map[string][]*unstructured.Unstructured, obj *u
 	to[key] = append(to[key], obj)
 }
 
-// Verbs that print manifests print what they read: the values, their types, the namespaces,
-// the comments' places excepted, and nothing is added but what the verb is for.
+// Verbs that print manifests print them as read: the values, their types, the namespaces,
+// the comments' places excepted. They only make the changes that are their purpose.
 func TestPrintedManifestsAreAsRead(t *testing.T) {
 	streams := map[string][]byte{"odd documents": []byte(oddDocuments), "CRLF": []byte(strings.ReplaceAll(oddDocuments, "\n", "\r\n"))}
 	if dir, err := corpora.Dir(); err == nil {
@@ -253,7 +253,7 @@ func requireAsRead(t *testing.T, read, printed map[string][]*unstructured.Unstru
 	}
 }
 
-// printedBy returns what a verb prints for a stream; ok is false if it refuses it.
+// printedBy returns a verb's output for a stream; ok is false if it refuses it.
 func printedBy(t *testing.T, args []string, stream []byte) (printed []byte, ok bool) {
 	var out, messages bytes.Buffer
 	if args[0] != "export" {

@@ -19,8 +19,8 @@ import (
 	"github.com/ordapply/ordapply/test/testcluster"
 )
 
-// Two runs on one set run one after the other: their writes do not interleave,
-// and at the end the set is what the last run applied.
+// Two runs on one set run one after the other: their writes do not interleave, and at the
+// end the set is the last run's.
 func TestRacingRuns(t *testing.T) {
 	bin, err := testcluster.Find("ordapply")
 	if err != nil {

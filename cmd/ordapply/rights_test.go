@@ -61,7 +61,7 @@ func kubectlApply(t *testing.T, cluster *testcluster.Cluster, manifests string) 
 	cluster.Kubectl(t, "apply", "-f", file)
 }
 
-// rbac returns the output of the rbac command.
+// printedRoles returns the output of rbac.
 func printedRoles(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, stderrText bytes.Buffer
@@ -143,8 +143,8 @@ func rolesSuffice(t *testing.T, cluster *testcluster.Cluster) {
 	require.Equal(t, roles, online, "a cluster knows nothing else of these kinds")
 }
 
-// rolesSufficeToDelete: what a stream created is deleted under the Roles too.
-// Missing permissions are reported before anything is deleted.
+// rolesSufficeToDelete: a stream's objects are deleted under the Roles too. Missing
+// permissions are reported before anything is deleted.
 func rolesSufficeToDelete(t *testing.T, cluster *testcluster.Cluster) {
 	files := shopFiles(t)
 	roles := printedRoles(t, append(files, "--kubeconfig", filepath.Join(t.TempDir(), "none"), "--delete", "--service-account", "default/remover")...)

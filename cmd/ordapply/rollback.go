@@ -103,7 +103,7 @@ func (f *applyFlags) rollbackSession(ctx context.Context, j session, number int)
 	return j, target, err
 }
 
-// rollbackText says from which revision to which a rollback goes.
+// rollbackText names the two revisions of a rollback.
 func rollbackText(set string, target history.RollbackTarget) string {
 	return plain.Line(fmt.Sprintf("rolling back %s from revision %s to revision %s", set, revisionText(target.From.Number, target.From), revisionText(target.Number, target.To)))
 }
@@ -118,7 +118,7 @@ func revisionText(number int, e history.Entry) string {
 }
 
 // checkPreviousRevision returns an error if another run, which held the lock until now,
-// changed which revision is the previous one.
+// changed the previous revision.
 func checkPreviousRevision(ctx context.Context, history history.History, number int) error {
 	now, err := history.RollbackTarget(ctx)
 	if err != nil || now.Number == number {

@@ -108,8 +108,8 @@ func TestRolesOfATakeOverSuffice(t *testing.T) {
 	onlyWideLists(t, proxy.Requests())
 }
 
-// What a Helm release contains beside the stream is taken over and pruned under the Roles that
-// rbac prints; without the right to read the release, nothing is written.
+// Objects of a Helm release beside the stream are taken over and pruned under rbac's Roles;
+// without the right to read the release, nothing is written.
 func TestRolesOfATakeOverOfARecordSuffice(t *testing.T) {
 	cluster := shared.Get(t)
 	const namespace = "rights-release"

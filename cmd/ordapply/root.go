@@ -33,7 +33,7 @@ func newRoot() *cobra.Command {
 }
 
 // newCommands returns the command without completions, which cobra keeps in memory, with
-// all that flags refer to, until the process ends.
+// the values of flags, until the process ends.
 func newCommands() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ordapply",
@@ -85,8 +85,7 @@ first, then layer by layer, each when the one before it is ready.
 	return root
 }
 
-// displayName returns how the user invoked the program if that differs from its
-// name: as a kubectl plugin.
+// displayName returns the user's name for the program if it differs: as a kubectl plugin.
 func displayName(file string) string {
 	if strings.TrimSuffix(filepath.Base(file), ".exe") == "kubectl-ordapply" {
 		return "kubectl ordapply"
@@ -110,8 +109,8 @@ func program(ctx context.Context, args []string, std fleetrun.Streams) error {
 	return err
 }
 
-// execute runs a command. The error is that of the command, joined with that of writing
-// its output; it is not printed yet.
+// execute runs a command. The error is the command's, joined with a write error of its
+// output; it is not printed yet.
 func execute(ctx context.Context, root *cobra.Command, args []string, std fleetrun.Streams) (*cobra.Command, error) {
 	root.SetArgs(args)
 	root.SetIn(std.In)
@@ -125,8 +124,8 @@ func execute(ctx context.Context, root *cobra.Command, args []string, std fleetr
 	return cmd, orLost(report.InvalidRun(cmd, args, report.WithInterrupt(cmd.Context(), err)), out.FirstErr())
 }
 
-// orLost joins the error of a command with that of writing its output. A diff that
-// could not be printed fails.
+// orLost joins the error of a command with a write error of its output. A diff that could
+// not be printed fails.
 func orLost(err, lost error) error {
 	switch {
 	case lost == nil || errors.Is(err, lost):

@@ -11,7 +11,7 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/connect"
 )
 
-// runFlags control a run, whatever it applies.
+// runFlags control any run.
 type runFlags struct {
 	dryRun         string
 	fieldManager   string
@@ -33,7 +33,7 @@ type timeLimits struct {
 	waveTimeout time.Duration
 }
 
-// registerRun registers the flags that control a run, whatever it applies.
+// registerRun registers the flags that control any run.
 func (f *applyFlags) registerRun(flags *pflag.FlagSet) {
 	f.HealthFlags.Register(flags)
 	flags.StringVar(&f.dryRun, "dry-run", "none", `"none"; "client": print the plan only; "server": let the server validate everything and store nothing`)

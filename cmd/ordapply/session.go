@@ -28,7 +28,7 @@ type session struct {
 	target   *connect.Target
 	stream   *apply.Stream
 	plan     *ordering.Plan
-	metadata state.RevisionMetadata // what the history of an apply set stores about it
+	metadata state.RevisionMetadata // for the history of an apply set
 	schedule apply.Schedule
 	assessor *health.Assessor
 	ungated  func(object.ID) bool
@@ -53,18 +53,18 @@ func (f *applyFlags) newSession(ctx context.Context, files *report.Files) (j ses
 	return j, err
 }
 
-// setJob returns what is applied to an apply set.
+// setJob returns the job of an apply set.
 func (j session) setJob() connect.Job {
 	return connect.Job{Target: j.target, Stream: j.stream, Plan: j.plan, Metadata: j.metadata}
 }
 
-// execution is a session that runs: what applies it, and where it is reported.
+// execution is a running session with its applier and reporters.
 type execution struct {
 	session
 	applier   apply.Applier
 	reporters *report.Reporters
 	notes     io.Writer
-	wayBack   *string // what to do after a failure that was not undone
+	wayBack   *string // the remedy after a failure that was not undone
 }
 
 // openSet returns a run of the apply set that is reported as it goes.
@@ -109,8 +109,8 @@ func sameCluster(ctx context.Context, t *connect.Target, r *history.Revision) er
 	return fmt.Errorf("revision %d was applied to another cluster (its kube-system namespace has uid %s, that of %s has %s): apply the stream itself to this one", r.Number, r.Cluster, t, id)
 }
 
-// printPlan prints a plan in a format of --output; as names, those of the resources
-// that named selects.
+// printPlan prints a plan in a format of --output; as names, the resources that named
+// selects.
 func printPlan(w io.Writer, output string, plan *ordering.Plan, named func(object.ID) bool) error {
 	switch output {
 	case "json":

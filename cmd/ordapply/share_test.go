@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shareDir returns the folder for what a release carries besides the program: the one that
+// shareDir returns the folder for a release's files besides the program: the one that
 // ORDAPPLY_SHARE names, which `make share` sets, or one of the test.
 func shareDir(t *testing.T, parts ...string) string {
 	t.Helper()

@@ -150,8 +150,8 @@ func sortByPlan(cmd *cobra.Command, in *input.Offline, marks bool) error {
 	return err
 }
 
-// hookTexts returns the documents of the hooks before and after the resources: those of Argo
-// CD's PreSync go first. Helm ignores their position.
+// hookTexts returns the documents of the hooks before and after the resources: Argo CD's
+// PreSync hooks go first. Helm ignores their position.
 func hookTexts(stream *apply.Stream, inputs []apply.Input, plan *ordering.Plan) (first, last [][]byte, err error) {
 	for _, hook := range stream.Hooks {
 		texts, err := input.Texts(&apply.Stream{Resources: []ordering.Resource{hook}}, inputs)

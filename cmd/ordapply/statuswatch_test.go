@@ -108,8 +108,8 @@ func TestStatusPollsMetadata(t *testing.T) {
 	}
 }
 
-// awaitMetadataPolls waits for polls without other requests between them, and returns
-// what they list, sorted.
+// awaitMetadataPolls waits for polls without other requests between them, and returns their
+// lists, sorted.
 func awaitMetadataPolls(t *testing.T, proxy *recorder.Proxy) []string {
 	t.Helper()
 	var places []string
@@ -198,7 +198,7 @@ ports: [{port: 443}]
 endpoints: [{addresses: [192.0.2.1], conditions: {ready: true}}]
 `
 
-// What hooks left behind is shown while a set is followed, at first and with each new
+// Objects left by hooks are shown while a set is followed, at first and with each new
 // revision.
 func TestStatusFollowsWhatHooksLeft(t *testing.T) {
 	cluster := shared.Get(t)

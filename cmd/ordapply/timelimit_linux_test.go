@@ -26,11 +26,11 @@ import (
 type phase struct {
 	args  []string
 	fits  func(*recorder.Request) bool // the requests without a response; nil for none
-	doing string                       // what it was waiting for
+	doing string                       // the step it was at
 }
 
-// phases returns everything that a command may wait for. DIR, NS and URL are
-// placeholders for values of each test.
+// phases returns all waits of a command. DIR, NS and URL are placeholders for values of
+// each test.
 func phases() map[string]phase {
 	list := func(resource string) func(*recorder.Request) bool {
 		return func(r *recorder.Request) bool {
@@ -125,9 +125,9 @@ func (h *hungPhase) run(ctx context.Context, args ...string) (int, string) {
 	return runOn(ctx, h.stdin, append(all, "--kubeconfig", h.proxy.Kubeconfig)...)
 }
 
-// --timeout limits everything that a command waits for, even if the client
-// would retry a request for minutes; the command exits with code 3 and names
-// what it waited for. An interrupt ends each wait with code 130.
+// --timeout limits everything that a command waits for, even if the client would retry a
+// request for minutes; the command exits with code 3 and names the step. An interrupt ends
+// each wait with code 130.
 func TestTimeoutOfEveryRequest(t *testing.T) {
 	lab := newChaosLab(t, "", battered.Get(t))
 	var waiting sync.WaitGroup
@@ -191,7 +191,7 @@ func TestTimeoutOfEveryFile(t *testing.T) {
 	tried := map[string]*readPhase{}
 	for name, c := range map[string]struct {
 		args  []string
-		doing string // what it waits for; "" if the command has no --timeout
+		doing string // the slow step; "" if the command has no --timeout
 	}{
 		"plan":                       {[]string{"apply", "--plan", one}, one + " (--plan)"},
 		"plan, -o json":              {[]string{"apply", "-o", "json", "--metrics-file", filepath.Join(dir, "metrics"), "--plan", one}, one + " (--plan)"},

@@ -131,7 +131,7 @@ func TestTracesOfNoCollector(t *testing.T) {
 }
 
 // startCollector runs the receiver of the OpenTelemetry collector. end stops it and returns
-// what it got.
+// its output.
 func startCollector(t *testing.T) (address string, end func() string) {
 	t.Helper()
 	bin, err := testcluster.Find("otlp-receiver")
@@ -149,7 +149,7 @@ func startCollector(t *testing.T) (address string, end func() string) {
 	address, err = lines.ReadString('\n')
 	require.NoError(t, err)
 	read := make(chan string, 1)
-	go func() { // while spans arrive: what is not read fills the pipe, and the receiver answers no more
+	go func() { // while spans arrive: unread output fills the pipe, and the receiver answers no more
 		text, _ := io.ReadAll(lines)
 		read <- string(text)
 	}()

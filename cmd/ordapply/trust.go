@@ -65,8 +65,8 @@ func membersText(members []object.ID) string {
 	return " and " + plain.Count(len(members), "member")
 }
 
-// trust makes the parent of a set list all revisions and members, and returns it with those
-// that are new there.
+// trust makes the parent of a set list all revisions and members, and returns it with the
+// new ones.
 func trust(cmd *cobra.Command, t *connect.Target, name string, lockTimeout time.Duration, yes bool) (object.ID, state.Untrusted, error) {
 	gvk, id, err := connect.ParentOf(cmd.Context(), t, name)
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 	"github.com/ordapply/ordapply/test/testcluster"
 )
 
-// The commands of docs/tutorial.md work, in order, in one shell, and print what
-// the page shows of one of their two streams: exactly, or with … for what differs
-// between runs. Without localcluster, the commands before its first one are run.
-// `make golden` updates what is shown exactly.
+// The commands of docs/tutorial.md work, in order, in one shell, and print the page's text
+// on one of their two streams: exactly, or with … for differences between runs. Without
+// localcluster, the commands before its first one are run. `make golden` updates text
+// without ….
 func TestTutorialPage(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "tutorial.md")
 	page, err := os.ReadFile(path)
@@ -71,7 +71,7 @@ func tutorialSteps(page string) []tutorialStep {
 	return steps
 }
 
-// tutorialOutput is what the commands of a step printed.
+// tutorialOutput is the output of a step's commands.
 type tutorialOutput struct{ stdout, stderr string }
 
 // outputPattern returns the expression for an output in which … stands for any
@@ -119,7 +119,7 @@ func followTutorial(t *testing.T, steps []tutorialStep) []tutorialOutput {
 	return outputs
 }
 
-// part returns what stands between a mark and the next.
+// part returns the text between a mark and the next.
 func part(text, mark string, i int) string {
 	_, text, _ = strings.Cut(text, fmt.Sprintf(mark, i))
 	text, _, _ = strings.Cut(text, fmt.Sprintf(mark, i+1))

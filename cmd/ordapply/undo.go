@@ -63,8 +63,8 @@ func (f *applyFlags) undoTarget(ctx context.Context, j session) (*history.Revisi
 	return r, err
 }
 
-// undoPermissions returns the permissions for rolling back the job or its
-// atomic stacks: deleting what it creates, and applying the earlier revision.
+// undoPermissions returns the permissions for rolling back the job or its atomic stacks:
+// deleting new objects, and applying the earlier revision.
 func (f *applyFlags) undoPermissions(ctx context.Context, j session, back *history.Revision) []kube.Permission {
 	if f.dryRun != "none" || !f.Rollback && len(j.atomic) == 0 {
 		return nil

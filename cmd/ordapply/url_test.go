@@ -73,8 +73,7 @@ func TestManifestsFromAURL(t *testing.T) {
 	}
 }
 
-// The cluster's credentials are not sent, and those of the URL are in no
-// message.
+// The cluster's credentials are not sent, and the URL's are in no message.
 func TestAURLGetsNoCredentialsOfTheCluster(t *testing.T) {
 	at, requested := site(t)
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")

@@ -13,8 +13,8 @@ import (
 	"github.com/ordapply/ordapply/test/recorder"
 )
 
-// -v 2 logs each retry with attempt, pause and cause (k8sconnect ADR-007),
-// including those of client-go, and never the content of Secrets.
+// -v 2 logs each retry with attempt, pause and cause (k8sconnect ADR-007), including
+// client-go's, and never the content of Secrets.
 func TestVerboseRetries(t *testing.T) {
 	cluster := shared.Get(t)
 	manifest := []byte("apiVersion: v1\nkind: Secret\nmetadata: {name: retried, namespace: default}\nstringData: {password: hunter2-and-more}\n")

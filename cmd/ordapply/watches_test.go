@@ -16,8 +16,8 @@ import (
 	"github.com/ordapply/ordapply/test/testcluster"
 )
 
-// A set's Deployments in five namespaces are watched by one watch with the
-// set's label; with permissions in those namespaces only, by one watch in each.
+// A set's Deployments in five namespaces are watched by one watch with the set's label;
+// with permissions only in these namespaces, by one watch in each.
 func TestWatchesOfASet(t *testing.T) {
 	cluster := testcluster.Start(t)
 	namespaces, file := fiveNamespaces(t)
@@ -49,9 +49,8 @@ func TestWatchesOfASet(t *testing.T) {
 	}
 }
 
-// watchedNamespaces returns the namespaces in which Deployments were watched,
-// "" for all, and those in which that was forbidden, sorted. All watches are by
-// label.
+// watchedNamespaces returns the namespaces in which Deployments were watched, "" for all,
+// and the forbidden ones, sorted. All watches are by label.
 func watchedNamespaces(t *testing.T, requests []recorder.Request) (watched, refused []string) {
 	t.Helper()
 	for _, r := range requests {

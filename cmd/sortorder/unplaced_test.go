@@ -23,10 +23,9 @@ kind: Widget
 metadata: {name: one, namespace: unplaced}
 `
 
-// TestUnplacedGoFirst applies a stream in which only workloads have a layer,
-// with kubectl in text order and with each tool that emit supports. Nothing is
-// rejected, everything becomes ready, and what a workload uses was created
-// before it.
+// TestUnplacedGoFirst applies a stream in which only workloads have a layer, with kubectl
+// in text order and with each tool that emit supports. Nothing is rejected, everything
+// becomes ready, and a workload's prerequisites were created before it.
 func TestUnplacedGoFirst(t *testing.T) {
 	kustomize, kapp, kapply := peer(t, "kustomize"), peer(t, "kapp"), peer(t, "kapply")
 	cluster := testcluster.Start(t)
@@ -68,8 +67,8 @@ func missedItsCRD(out, namespace string) bool {
 	return strings.Contains(out, "widget."+namespace+".example.com/one reconcile timeout") && strings.Contains(out, " 0 failed, 1 timed out")
 }
 
-// requireUnplacedReady requires every workload to be ready, its claim bound,
-// and what it uses created before it.
+// requireUnplacedReady requires every workload to be ready, its claim bound, and its
+// prerequisites created before it.
 func requireUnplacedReady(t *testing.T, cluster *testcluster.Cluster, namespace string) {
 	t.Helper()
 	cluster.Kubectl(t, "wait", "-n", namespace, "deployment/database", "deployment/web", "--for=condition=Available", "--timeout=60s")

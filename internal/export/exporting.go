@@ -146,7 +146,7 @@ func (f *exportFlags) export(s *units.Stream) (*units.Tree, error) {
 	return argocd.Export(s, f.argocd)
 }
 
-// complete checks the flags and fills in what they leave out.
+// complete checks the flags and fills in missing values.
 func (f *exportFlags) complete() error {
 	if err := usage.OneOf("to", f.to, toFlux, toArgoCD); err != nil {
 		return err
@@ -234,8 +234,7 @@ func (f *exportFlags) stream(cmd *cobra.Command) (*units.Stream, error) {
 	return &units.Stream{Plan: plan, Objects: stream.Objects, Texts: texts, Hooks: hooks, Assessor: assessor}, nil
 }
 
-// reportLost reports what the engine does not keep: as an error, or as warnings with
-// --lossy.
+// reportLost reports the losses of the tree: as an error, or as warnings with --lossy.
 func (f *exportFlags) reportLost(cmd *cobra.Command, lost []string) error {
 	var errs []error
 	for _, text := range lost {

@@ -43,7 +43,7 @@ func fileFlags() []string {
 	return []string{"order", "chart", "health-rules", "argocd-cm", "argocd-health", "fleet"}
 }
 
-// options returns the flags that the tree keeps, and the names of those that name files.
+// options returns the flags that the tree keeps, and the names of its file flags.
 func (f *exportFlags) options(flags *pflag.FlagSet) (kept map[string]any, files []string) {
 	kept = map[string]any{}
 	for _, name := range slices.Concat(alwaysKept(), keptFor(f.to)) {
@@ -73,7 +73,7 @@ func valueOf(flag *pflag.Flag) any {
 	return flag.Value.String()
 }
 
-// useOptions sets the flags that were not given to what the folder was exported with.
+// useOptions sets the flags that were not given as in the folder's last export.
 func (f *exportFlags) useOptions(cmd *cobra.Command) error {
 	if f.output == "" {
 		return usage.OneOf("to", f.to, toFlux, toArgoCD)

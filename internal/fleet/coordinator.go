@@ -9,10 +9,10 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
-// State is how the run on a cluster ended, or the state of a cohort.
+// State is the end of the run on a cluster, or the state of a cohort.
 type State string
 
-// The states of a cluster, and those of a cohort.
+// The states of clusters and cohorts.
 const (
 	NotStarted  State = "notStarted"
 	Done        State = "done"     // of a cluster
@@ -32,13 +32,13 @@ type Result struct {
 	revision  int   // of the apply set right after the run, for the gate; 0 if unknown
 }
 
-// Observation is the health of what was applied to a cluster, at one moment.
+// Observation is the health of a cluster's applied objects, at one moment.
 type Observation struct {
 	Ready bool
-	Why   string    // what is not ready, and why
+	Why   string    // unready objects, and why
 	Since time.Time // when the run that last changed the cluster ended; zero if unknown
-	// Revision is that of the apply set; 0 if unknown. Another one than the run left
-	// means that another run has changed the cluster since.
+	// Revision is the apply set's; 0 if unknown. Another one than the run's means that another
+	// run has changed the cluster since.
 	Revision int
 	Err      error // it could not be observed
 }
@@ -49,10 +49,10 @@ type Coordinator struct {
 	// Apply runs on a cluster to the end. When ctx is interrupted, it ends as a single
 	// run does. Required.
 	Apply func(ctx context.Context, c Cluster) Result
-	// Observe looks at what was applied once. Required for cohorts with a gate; for
-	// others, nil means that a pause is waited for in full again when a command is repeated.
+	// Observe checks applied objects once. Required for cohorts with a gate; for others, nil
+	// means that a pause is waited for in full again when a command is repeated.
 	Observe func(ctx context.Context, c Cluster) Observation
-	// Events receives what happens; always called from one goroutine. Optional.
+	// Events receives the events; always called from one goroutine. Optional.
 	Events func(Event)
 }
 
@@ -68,7 +68,7 @@ type Event struct {
 	Err     error     // of CohortEnded: why it failed
 }
 
-// EventKind is what happened.
+// EventKind names an event.
 type EventKind string
 
 // The kinds of events, in the order in which a cohort has them.

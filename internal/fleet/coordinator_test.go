@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// world plays the clusters of a fleet: how long a run takes, how it ends, and when what
-// was applied is not ready.
+// world plays the clusters of a fleet: how long a run takes, how it ends, and when its
+// objects are not ready.
 type world struct {
 	takes     map[string]time.Duration // default: one minute
 	ends      map[string]State         // default: Done
@@ -124,8 +124,8 @@ func TestCohortsInOrder(t *testing.T) {
 	})
 }
 
-// More failures than the budget: nothing more of the cohort starts, what runs ends, and the
-// next cohort does not open. Within the budget it does.
+// More failures than the budget: no more runs of the cohort start, pending runs end, and
+// the next cohort does not open. Within the budget it does.
 func TestBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{ends: map[string]State{"a": Failed}, takes: map[string]time.Duration{"b": 2 * time.Minute}}
@@ -176,7 +176,7 @@ func TestGate(t *testing.T) {
 	})
 }
 
-// A gate is about what the run applied: a rollback of the canary, or another run, fails it,
+// A gate is about the run's revision: a rollback of the canary, or another run, fails it,
 // also before its first look.
 func TestGateOfAnotherRevision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestGateOfAnotherRevision(t *testing.T) {
 	})
 }
 
-// What is not ready at the very end of a gate fails it.
+// An unready object at the very end of a gate fails it.
 func TestGateIsLookedAtAtItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{unready: map[string]time.Duration{"a": 11*time.Minute - time.Millisecond}}
@@ -270,8 +270,8 @@ func TestGateWithoutClusters(t *testing.T) {
 	})
 }
 
-// An interrupt ends what runs, in its own time, and starts nothing: during runs, in a gate and
-// in a pause.
+// An interrupt lets runs end in their own time, and starts none: during runs, in a gate and in
+// a pause.
 func TestInterrupt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		interrupted := func(after time.Duration, w *world, f *Fleet) Summary {
@@ -297,7 +297,7 @@ func TestInterrupt(t *testing.T) {
 	})
 }
 
-// Whatever the fleet, and whatever ends how: the rules hold.
+// The rules hold for any fleet, however its runs end.
 func TestRandomFleetsKeepTheRules(t *testing.T) {
 	for seed := range uint64(300) {
 		synctest.Test(t, func(t *testing.T) {
@@ -329,7 +329,7 @@ func TestRandomFleetsKeepTheRules(t *testing.T) {
 	}
 }
 
-// checkRules checks what must hold of any run, from its events alone.
+// checkRules checks the rules of any run, from its events alone.
 func checkRules(t *testing.T, f *Fleet, s Summary, log []string) {
 	t.Helper()
 	open, running, failures, over := -1, 0, 0, map[string]bool{}

@@ -94,8 +94,8 @@ func (a *amount) DecodeField(value any) error {
 	return fmt.Errorf("is %s: write a number such as 2, or a percentage such as 25%%", strict.Describe(value))
 }
 
-// of returns the number for a whole; round makes it an integer. A nil amount is that of an
-// absent field.
+// of returns the number for a whole; round makes it an integer. A nil amount is an absent
+// field's.
 func (a *amount) of(whole int, round func(float64) float64, absent int) int {
 	switch {
 	case a == nil:

@@ -1,6 +1,6 @@
-// Package fleet reads which clusters a fleet has, in which cohorts, and drives the runs on
-// them: which cluster may start, when a cohort has passed, and what follows a failure. It
-// knows no cluster: what applies to one and what observes one are functions.
+// Package fleet reads the cohorts and clusters of a fleet, and drives the runs on them:
+// which cluster may start, when a cohort has passed, and what follows a failure. It knows
+// no cluster: functions apply to one and observe one.
 //
 //	f, err := fleet.Parse("fleet.yaml", text)
 //	summary := fleet.Coordinator{Apply: apply, Observe: observe}.Run(ctx, f)
@@ -24,7 +24,7 @@ import (
 	"github.com/ordapply/ordapply/internal/text/strict"
 )
 
-// APIVersion and Kind are those of a file with a fleet.
+// APIVersion and Kind identify a fleet file.
 const (
 	APIVersion = "ordapply.dev/v1alpha1"
 	Kind       = "Fleet"
@@ -205,8 +205,8 @@ func (r reader) once(clusters []Cluster, in map[string][]string) {
 	}
 }
 
-// members returns the clusters of a cohort, those that it names in its order and then
-// those that it selects.
+// members returns the clusters of a cohort, first the named ones in its order, then the
+// selected ones.
 func (r reader) members(at string, spec cohortSpec, clusters []Cluster) []Cluster {
 	var out []Cluster
 	var known []string
@@ -234,7 +234,7 @@ func (r reader) members(at string, spec cohortSpec, clusters []Cluster) []Cluste
 	return out
 }
 
-// selected adds the clusters that a selector matches to those that are named.
+// selected adds the clusters that a selector matches to the named ones.
 func (r reader) selected(at string, spec *labelSelector, clusters, out []Cluster) []Cluster {
 	if r.Under(at) {
 		return out

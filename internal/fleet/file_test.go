@@ -12,8 +12,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// Each testdata/*.txtar is a file and what it says: its cohorts, or everything that is
-// wrong with it.
+// Each testdata/*.txtar is a file with its cohorts, or with all of its errors.
 func TestFiles(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
 	require.NoError(t, err)

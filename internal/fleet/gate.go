@@ -16,7 +16,7 @@ const (
 	maxInterval = 30 * time.Second
 )
 
-// looks is how many clusters are observed at the same time, so that the memory for it does
+// looks is the number of clusters observed at the same time, so that the memory for it does
 // not grow with the fleet.
 const looks = 16
 

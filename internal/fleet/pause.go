@@ -17,9 +17,9 @@ func (r *coordination) pause(ctx context.Context, i int, cohort Cohort) bool {
 	return waitUntil(ctx, until)
 }
 
-// pauseFrom returns from when the pause after a cohort counts: from now, or, if a repeated
-// command found nothing to change on any of its clusters and watched no gate, from when the
-// last of them was deployed.
+// pauseFrom returns the start of the pause after a cohort: now, or, if a repeated command
+// found nothing to change on any of its clusters and watched no gate, the last deployment
+// to them.
 func (r *coordination) pauseFrom(ctx context.Context, i int, cohort Cohort) time.Time {
 	now := time.Now()
 	clusters := r.summary.Cohorts[i].Clusters

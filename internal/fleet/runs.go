@@ -40,7 +40,7 @@ func (r *coordination) runs(ctx context.Context, i int, cohort Cohort) (failures
 	}
 }
 
-// applyTo runs on a cluster, and notes what its gate has to find.
+// applyTo runs on a cluster, and notes the revision for its gate.
 func (r *coordination) applyTo(ctx context.Context, cohort Cohort, at int) Result {
 	result := r.Apply(ctx, cohort.Clusters[at])
 	if cohort.Gate > 0 && result.State == Done {

@@ -168,7 +168,7 @@ func namedIn(t types.Type) []types.Object {
 	return nil
 }
 
-// Every exported name of a public package says what it means.
+// Every exported name of a public package has a comment.
 func TestPublicNamesHaveComments(t *testing.T) {
 	eachPublic(t, func(pkg string, loaded *packages.Package) {
 		documented := false

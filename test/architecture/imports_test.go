@@ -1,5 +1,5 @@
-// Package architecture tests the walls of the code: the direction of imports between
-// areas, and what only one place may do.
+// Package architecture tests the walls of the code: the direction of imports between areas,
+// and calls reserved for one place.
 package architecture
 
 import (
@@ -13,8 +13,8 @@ import (
 
 const module = "github.com/ordapply/ordapply/"
 
-// areas are the folders of the product from the programs down to what they all rest on. An
-// area imports only itself and areas of later rows; areas of one row do not import each other.
+// areas are the folders of the product from the programs down to their common base. An area
+// imports only itself and areas of later rows; areas of one row do not import each other.
 func areas() [][]string {
 	return [][]string{
 		{"cmd", "examples"},

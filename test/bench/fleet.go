@@ -11,12 +11,13 @@ import (
 	"github.com/ordapply/ordapply/test/testcluster"
 )
 
-// atATime is how many clusters of a fleet run at the same time, whatever its size.
+// atATime is how many clusters of a fleet of any size run at the same time.
 const atATime = 20
 
-// fleet measures what a fleet of 25, 50, 100 and 200 clusters costs the process that applies
-// to it. The clusters are namespaces of one control plane, each a context of one kubeconfig
-// with its own user and cluster, so that each run has its own client and connection.
+// fleet measures the cost of a fleet of 25, 50, 100 and 200 clusters for the applying
+// process. The clusters are namespaces of one control plane, each a context of one
+// kubeconfig with its own user and cluster, so that each run has its own client and
+// connection.
 func fleet(b *bench) error {
 	cluster, err := b.cluster("cluster", "--light")
 	if err != nil {

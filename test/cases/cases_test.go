@@ -1,5 +1,5 @@
-// Package cases runs the cases of the repository's testdata folder. A case is a
-// stream, its order, and what becomes of them: see testdata/README.md.
+// Package cases runs the cases of the repository's testdata folder. A case is a stream, its
+// order, and the results: see testdata/README.md.
 package cases
 
 import (

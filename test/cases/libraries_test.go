@@ -76,9 +76,9 @@ func wavesOf(plan *ordering.Plan) map[object.ID]int {
 	return waves
 }
 
-// requireTextOrder requires the documents of a stream to be in the order of the plan:
-// wave by wave, and each behind what it needs. What no layer has and nothing needs may
-// stand anywhere: it waits for no layer.
+// requireTextOrder requires the documents of a stream to be in the order of the plan: wave
+// by wave, and each behind its needs. Resources without layer or dependents may stand
+// anywhere: they wait for no layer.
 func requireTextOrder(t *testing.T, plan *ordering.Plan, stream []byte) {
 	t.Helper()
 	read, err := apply.NewStream(readInputs(t, stream), apply.Scope{Namespace: "default"})
@@ -109,10 +109,10 @@ func requireTextOrder(t *testing.T, plan *ordering.Plan, stream []byte) {
 	}
 }
 
-// requireLayersKept requires that what emit wrote keeps the order of the layers when it
-// is read as annotations of the author. What a layer only needs may go earlier than its
-// stamps say. Resources without a namespace keep none, because depends-on names them as
-// the stream does.
+// requireLayersKept requires that emit's output keeps the order of the layers when it is
+// read as annotations of the author. Merely needed resources may go earlier than their
+// stamps. Resources without a namespace keep none, because depends-on names them as the
+// stream does.
 func requireLayersKept(t *testing.T, stamped, emitted []byte) {
 	t.Helper()
 	plan := func(inputs []apply.Input) *ordering.Plan {

@@ -76,8 +76,8 @@ func onLocal(ctx context.Context) error {
 	return run.prove(audit)
 }
 
-// onCurrent runs the demo on the cluster of the current kubeconfig and deletes
-// what it applied. Without an audit log it only shows the waves.
+// onCurrent runs the demo on the cluster of the current kubeconfig and deletes the demo's
+// objects. Without an audit log it only shows the waves.
 func onCurrent(ctx context.Context) error {
 	run, err := applyShop(ctx, "")
 	if run != nil {
@@ -137,7 +137,7 @@ func build(ctx context.Context) ([]byte, error) {
 	return stream, nil
 }
 
-// remove deletes what the demo applied.
+// remove deletes the objects of the demo.
 func (r *run) remove() {
 	say("removing the shop again")
 	cmd := exec.Command("kubectl", "delete", "--ignore-not-found", "-f", "-")

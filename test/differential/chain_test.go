@@ -20,14 +20,14 @@ type chain struct {
 	first    map[string]any // its first manifest
 	accepted map[string]any // the last one that both tools applied; nil if there is none
 	wanted   map[string]any // the one that is applied now
-	past     []step         // what was applied and written before
+	past     []step         // earlier applies and writes
 	scaled   bool           // an autoscaler of the batch names it
 	over     bool           // only one tool refused it: later steps compare nothing
 	same     bool           // the manifest is that of the last apply, and ordapply sent nothing
-	found    []difference   // those of the last step that no row explains; what follows would only repeat them
+	found    []difference   // of the last step, explained by no row; later steps would only repeat them
 }
 
-// step is what happens to an object: a manifest is applied, or another manager writes.
+// step is an event of an object: a manifest is applied, or another manager writes.
 type step struct {
 	manifest map[string]any
 	write    *write
@@ -96,7 +96,7 @@ func (c *chain) other(r *rand.Rand) map[string]any {
 	return copied((&artist{Rand: r}).object(c.document, c.name))
 }
 
-// apply applies what each chain wants, on both sides, and compares what they left.
+// apply applies each chain's wanted manifest on both sides, and compares the results.
 func (b *batch) apply(ctx context.Context, chains []*chain) error {
 	if len(chains) == 0 {
 		return nil
@@ -113,7 +113,7 @@ func (b *batch) apply(ctx context.Context, chains []*chain) error {
 	return nil
 }
 
-// result is what a side has after a step.
+// result is a side's object after a step.
 type result struct {
 	outcomes map[object.ID]outcome
 	live     map[object.ID]*unstructured.Unstructured
@@ -139,7 +139,7 @@ func (b *batch) applied(ctx context.Context, chains []*chain) (ours, theirs resu
 
 // judge notes the result of a step of one chain.
 func (b *batch) judge(c *chain, ours, theirs outcome, differences []difference) {
-	if ours.refused != theirs.refused { // what they left differs as a consequence
+	if ours.refused != theirs.refused { // their objects differ as a consequence
 		differences = []difference{{what: refused, ours: because(ours), theirs: because(theirs)}}
 	}
 	c.same = ours.unchanged && reflect.DeepEqual(c.wanted, c.accepted)

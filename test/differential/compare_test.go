@@ -23,7 +23,7 @@ type difference struct {
 	ours, theirs any
 }
 
-// aspect is what differs.
+// aspect is a kind of difference.
 type aspect string
 
 const (
@@ -108,7 +108,7 @@ type present struct{ value any }
 
 func (p present) MarshalJSON() ([]byte, error) { return json.Marshal(p.value) }
 
-// comparable returns a live object without what differs between any two clusters.
+// comparable returns a live object without fields that always differ between clusters.
 func comparable(manifest map[string]any, live *unstructured.Unstructured) map[string]any {
 	data, _ := json.Marshal(live.Object)
 	data = bytes.ReplaceAll(data, []byte(live.GetUID()), []byte("UID"))
@@ -136,7 +136,7 @@ func comparable(manifest map[string]any, live *unstructured.Unstructured) map[st
 	return o.Object
 }
 
-// maskAllocated replaces what the API server allocates to a Service by a word.
+// maskAllocated replaces allocated values of a Service by a word.
 func maskAllocated(manifest, service map[string]any) {
 	spec, _ := service["spec"].(map[string]any)
 	for _, field := range []string{"clusterIP", "healthCheckNodePort"} {
@@ -203,7 +203,7 @@ func owners(live *unstructured.Unstructured) map[string]*fieldpath.Set {
 	return sets
 }
 
-// appliedAnnotation returns the field that ordapply adds to what it sends.
+// appliedAnnotation returns the field that ordapply adds to its manifests.
 func appliedAnnotation() *fieldpath.Set {
 	annotations := fieldpath.MakePathOrDie("metadata", "annotations")
 	return fieldpath.NewSet(annotations, append(slices.Clone(annotations), fieldpath.MakePathOrDie(applyset.AppliedAnnotation)...))

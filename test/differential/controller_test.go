@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// write is what another field manager does to an object.
+// write is a patch of another field manager.
 type write struct {
 	kind types.PatchType
 	body []byte

@@ -31,7 +31,7 @@ func number(t testing.TB, variable string, otherwise int) int {
 	return n
 }
 
-// Random objects: what ordapply stores is what kubectl stores.
+// Random objects: ordapply and kubectl store the same.
 func TestRandomObjects(t *testing.T) {
 	rows := readRows(t)
 	p := startPair(t)

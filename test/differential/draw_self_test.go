@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The same seed draws the same objects and edits, whatever else runs.
+// The same seed always draws the same objects and edits.
 func TestDrawingIsDeterministic(t *testing.T) {
 	draw := func() (drawn []map[string]any) {
 		r := rand.New(rand.NewPCG(1, 2))

@@ -12,8 +12,8 @@ import (
 // path is the way to a value in an object: names of fields and indexes of lists.
 type path []any
 
-// paths returns the paths of all values in an object, parents first, without those that
-// say which object it is.
+// paths returns the paths of all values in an object, parents first, without the object's
+// identity.
 func paths(object map[string]any) []path {
 	var all []path
 	var walk func(at path, value any)
@@ -144,8 +144,8 @@ func editOnce(r *rand.Rand, object, other map[string]any) any {
 	}
 }
 
-// graft replaces a value by what another object has at its path, and removes it where that
-// one has none.
+// graft replaces a value by another object's value at its path, and removes it where there
+// is none.
 func graft(r *rand.Rand, object, other map[string]any) any {
 	all := slices.DeleteFunc(append(paths(object), paths(other)...), func(p path) bool {
 		a, has := at(object, p)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// report counts what the two tools left.
+// report counts the results of the two tools.
 type report struct {
 	rows rows
 	mu   sync.Mutex
@@ -91,7 +91,7 @@ func (r *report) String() string {
 	return out.String()
 }
 
-// String returns what happened to the object, and the differences.
+// String returns the object's steps, and the differences.
 func (c *chain) String() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s\n", idOf(c.wanted))

@@ -47,9 +47,9 @@ func (r rows) explain(c *chain, d difference) string {
 // explanations report, for the rows whose edits can make a difference here, whether one
 // explains a difference.
 var explanations = map[string]func(*chain, difference) bool{
-	// What is applied owns the fingerprint at least. Of an object without owners, the API
-	// server makes its next apply an update "before-first-apply" of all fields.
-	"own-marks": func(c *chain, d difference) bool { // or who else has written some
+	// An apply owns the fingerprint at least. Of an object without owners, the API server
+	// makes its next apply an update "before-first-apply" of all fields.
+	"own-marks": func(c *chain, d difference) bool { // or other managers have written some
 		return d.what == owned && (strings.HasPrefix(d.path.String(), "before-first-apply ") || c.wasBare() && !strings.HasPrefix(d.path.String(), "applier "))
 	},
 	"blocking-fields": func(c *chain, d difference) bool {

@@ -18,7 +18,7 @@ const (
 // shrink returns the smallest chain that it finds with the same difference.
 func (p pair) shrink(ctx context.Context, rows rows, c *chain) *chain {
 	if c.document == nil && idOf(c.wanted).Kind == "CustomResourceDefinition" {
-		return c // its name is that of its group and plural
+		return c // its name follows from group and plural
 	}
 	for round := range shrinkRounds {
 		candidates := smaller(append(slices.Clone(c.past), step{manifest: c.wanted}))
@@ -40,7 +40,7 @@ func (p pair) shrink(ctx context.Context, rows rows, c *chain) *chain {
 	return c
 }
 
-// signature is what stays the same of a difference in smaller objects.
+// signature is the part of a difference that stays in smaller objects.
 func signature(d difference) string {
 	if d.what == owned {
 		return string(d.what)

@@ -42,7 +42,7 @@ type side struct {
 	folders atomic.Int64
 }
 
-// outcome is what a tool reported of one object.
+// outcome is a tool's report on one object.
 type outcome struct {
 	refused   bool
 	unchanged bool   // nothing was sent; kubectl never says so
@@ -176,7 +176,7 @@ func (s *side) namespaced(o map[string]any) (namespaced, known bool) {
 	return err == nil && mapping.Scope.Name() != meta.RESTScopeNameRoot, err == nil
 }
 
-// read returns the live objects, without those that do not exist.
+// read returns the live objects, without missing ones.
 func (s *side) read(ctx context.Context, objects []map[string]any) map[object.ID]*unstructured.Unstructured {
 	found := make([]*unstructured.Unstructured, len(objects))
 	activity.Each(len(objects), 8, func(i int) {
@@ -198,7 +198,7 @@ func (s *side) read(ctx context.Context, objects []map[string]any) map[object.ID
 	return live
 }
 
-// patch sends a write of another field manager. What is refused is refused on both sides.
+// patch sends a write of another field manager. Both sides refuse the same writes.
 func (s *side) patch(ctx context.Context, o map[string]any, w *write) {
 	resource, err := s.resource(o)
 	if err != nil {
@@ -212,7 +212,7 @@ func (s *side) patch(ctx context.Context, o map[string]any, w *write) {
 	_, _ = resource.Patch(ctx, idOf(o).Name, w.kind, w.body, options)
 }
 
-// create creates what the objects of a test need. What exists stays.
+// create creates prerequisites of a test's objects. Existing ones stay.
 func (s *side) create(ctx context.Context, objects ...map[string]any) error {
 	var errs []error
 	for _, o := range objects {

@@ -57,8 +57,8 @@ type stream struct {
 	report *report
 }
 
-// compareStream compares the objects of files. What intercepts requests comes last, and
-// CRDs are edited after their custom resources.
+// compareStream compares the objects of files. Objects that intercept requests come last,
+// and CRDs are edited after their custom resources.
 func compareStream(t *testing.T, files []string) {
 	t.Helper()
 	rows := readRows(t)
@@ -163,7 +163,7 @@ func partition(objects []map[string]any, kinds ...string) (chosen, rest []map[st
 	return chosen, rest
 }
 
-// prepare creates what a stream expects: its namespaces, and kinds that neither it nor
+// prepare creates a stream's prerequisites: its namespaces, and kinds that neither it nor
 // Kubernetes defines.
 func (s *stream) prepare(ctx context.Context, objects, unserved []map[string]any) error {
 	return s.both(func(s *side) error {
@@ -177,7 +177,7 @@ func (s *stream) prepare(ctx context.Context, objects, unserved []map[string]any
 		}
 		s.awaitKinds(ctx, kinds...)
 		for _, o := range unserved {
-			if _, err := s.resource(o); meta.IsNoMatchError(err) && idOf(o).Group != "" { // both tools refuse what only Kubernetes could serve
+			if _, err := s.resource(o); meta.IsNoMatchError(err) && idOf(o).Group != "" { // both tools refuse kinds that only Kubernetes could serve
 				needed = append(needed, freeKind(o))
 				kinds = append(kinds, o)
 			}

@@ -16,8 +16,8 @@ import (
 // ordapply is the command under test.
 type ordapply struct{ binary, kubeconfig, home string }
 
-// apply applies a folder. Objects of which the run said nothing have no outcome; the one
-// of the zero ID is the run's own error.
+// apply applies a folder. Objects that the run did not name have no outcome; the one of the
+// zero ID is the run's own error.
 func (c ordapply) apply(ctx context.Context, dir string, _ []map[string]any) (map[object.ID]outcome, error) {
 	stdout, stderr, err := run(ctx, c.home, c.binary, "apply", "-f", dir, "--kubeconfig", c.kubeconfig,
 		"--force-conflicts", "--ordering=false", "--wait=false", "--kind-timeout=0", "-o", "json", "--quiet")
@@ -55,7 +55,7 @@ type kubectlApply struct{ binary, kubeconfig, home string }
 // transient are kubectl's own failures on a loaded machine.
 var transient = regexp.MustCompile(`i/o timeout|handshake timeout|request timed out|deadline exceeded|connection refused|connection reset|failed to download openapi|unexpected EOF`)
 
-// apply applies a folder, and what only the load of the machine refused once more.
+// apply applies a folder, and objects that only the machine's load refused once more.
 func (c kubectlApply) apply(ctx context.Context, dir string, objects []map[string]any) (map[object.ID]outcome, error) {
 	outcomes := map[object.ID]outcome{}
 	files := map[object.ID]string{}

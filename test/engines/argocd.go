@@ -53,7 +53,7 @@ func StartArgoCD(t *testing.T, cluster *testcluster.Cluster) *ArgoCD {
 	return a
 }
 
-// prepare creates what an installation of Argo CD has in its namespace.
+// prepare creates the objects of an installation of Argo CD.
 func (a *ArgoCD) prepare(t *testing.T) {
 	t.Helper()
 	a.cluster.Kubectl(t, "create", "namespace", "argocd")
@@ -168,13 +168,13 @@ func (a *ArgoCD) UntilSynced(t *testing.T, name string, count int, limit time.Du
 	})
 }
 
-// status returns what Argo CD says of its Applications, a line for each.
+// status returns the status of the Applications, a line for each.
 func (a *ArgoCD) status() string {
 	out, _ := a.cluster.TryKubectl("get", "applications", "-n", "argocd", "-o", `jsonpath={range .items[*]}{.metadata.name} {.status.sync.status} {.status.operationState.phase} {.status.health.status} {.status.operationState.message} out of sync:{range .status.resources[?(@.status=="OutOfSync")]} {.kind}/{.name}{end} failed:{range .status.operationState.syncResult.resources[?(@.status=="SyncFailed")]} {.kind}/{.name}: {.message}{end} {.status.conditions}{"\n"}{end}`)
 	return out
 }
 
-// installation is what an Argo CD without users and credentials has.
+// installation is an Argo CD without users and credentials.
 const installation = `apiVersion: v1
 kind: ConfigMap
 metadata: {name: argocd-cm, namespace: argocd, labels: {app.kubernetes.io/part-of: argocd}}

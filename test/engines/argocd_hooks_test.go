@@ -19,7 +19,7 @@ import (
 )
 
 // hookDifferences are the cases in which ordapply differs from Argo CD, with the reason and
-// what it does instead.
+// ordapply's sequence.
 func hookDifferences() map[string]hookDifference {
 	return map[string]hookDifference{
 		"old_result": {
@@ -64,7 +64,8 @@ func TestArgoCDHooks(t *testing.T) {
 	})
 }
 
-// syncedByArgoCD lets Argo CD sync the files one after the other, and returns what it did.
+// syncedByArgoCD lets Argo CD sync the files one after the other, and returns its phases
+// and writes.
 func syncedByArgoCD(t *testing.T, cluster *testcluster.Cluster, a *ArgoCD, name string, files []txtar.File) []string {
 	t.Helper()
 	cluster.Kubectl(t, "create", "namespace", name)
@@ -96,7 +97,7 @@ func (a *ArgoCD) sync(t *testing.T, name string) (phase string) {
 	return phase
 }
 
-// syncedByOrdapply applies the files one after the other, and returns what that did.
+// syncedByOrdapply applies the files one after the other, and returns the same.
 func syncedByOrdapply(t *testing.T, cluster *testcluster.Cluster, name string, files []txtar.File) []string {
 	t.Helper()
 	cluster.Kubectl(t, "create", "namespace", name)
@@ -122,8 +123,8 @@ func syncedByOrdapply(t *testing.T, cluster *testcluster.Cluster, name string, f
 // generated is the part of a name that differs from sync to sync.
 var generated = regexp.MustCompile(`-([0-9a-f]{7}-)?(presync|postsync)-[0-9]{10,}$`)
 
-// hookWrites returns the creations and deletions of an agent in a namespace, in order. What is
-// deleted again before it was created again counts once.
+// hookWrites returns the creations and deletions of an agent in a namespace, in order.
+// Deletions of an object without a creation between count once.
 func hookWrites(t *testing.T, cluster *testcluster.Cluster, from int64, namespace, agent string) []string {
 	t.Helper()
 	requests, err := auditlog.Requests(cluster.AuditLog(), from)

@@ -29,7 +29,7 @@ func applications(t *testing.T, form, tree string) int {
 	return map[string]int{"application": 1, "app-of-apps": len(layers) + 1, "applicationset": len(layers)}[form]
 }
 
-// forms are those of an export.
+// forms are the forms of an export.
 func forms() []string { return []string{"application", "app-of-apps", "applicationset"} }
 
 // The subtests share a cluster, each with its own namespace.
@@ -116,8 +116,8 @@ func TestArgoCD(t *testing.T) {
 	})
 }
 
-// deleteFromArgoCD lets Argo CD sync a stream, deletes what started that, and returns what
-// the audit log has of the deletion.
+// deleteFromArgoCD lets Argo CD sync a stream, deletes its Application or ApplicationSet,
+// and returns the proof of the deletion.
 func deleteFromArgoCD(t *testing.T, cluster *testcluster.Cluster, argocd *ArgoCD, form, name string, stream []byte, change func(tree string)) Proof {
 	t.Helper()
 	tree := exportToArgoCD(t, argocd, form, name, stream)

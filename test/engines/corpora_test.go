@@ -15,8 +15,8 @@ import (
 	"github.com/ordapply/ordapply/test/testcluster"
 )
 
-// withOperators starts a control plane on which stand-ins do what the programs in Pods
-// would do: serve webhooks, and write the status of custom resources.
+// withOperators starts a control plane on which stand-ins do the work of the programs in
+// Pods: serve webhooks, and write the status of custom resources.
 func withOperators(t *testing.T) *testcluster.Cluster {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "engines-") // short: it holds a socket
@@ -67,7 +67,7 @@ func corpus(t *testing.T, name string) (stream []byte, args []string) {
 	return stream, nil
 }
 
-// healthRules returns the flags with the rules for what no operator runs here for.
+// healthRules returns the flags with the rules for kinds without an operator here.
 func healthRules(t *testing.T) []string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "rules.yaml")
@@ -75,7 +75,7 @@ func healthRules(t *testing.T) []string {
 	return []string{"--health-rules", file}
 }
 
-// Real streams without an order of their own: what is inferred is kept, too.
+// Real streams without an order of their own: inferred edges are kept, too.
 func TestFluxOnRealStreams(t *testing.T) {
 	for _, name := range []string{"jobset", "cert-manager", "cloudnative-pg", "argo-cd", "kube-prometheus", "gatekeeper"} {
 		t.Run(name, func(t *testing.T) {

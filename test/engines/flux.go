@@ -13,8 +13,8 @@ import (
 	"github.com/ordapply/ordapply/test/testcluster"
 )
 
-// Flux is a running source-controller and kustomize-controller, with a registry for what
-// they read.
+// Flux is a running source-controller and kustomize-controller, with a registry for their
+// sources.
 type Flux struct {
 	cluster  *testcluster.Cluster
 	registry string // host:port
@@ -97,13 +97,13 @@ func (f *Flux) UntilReady(t *testing.T, name string, limit time.Duration) {
 	}, func() string { return fmt.Sprintf("Flux is not done after %s:\n%s", limit, f.status()) })
 }
 
-// conditions returns what Flux says of its Kustomizations, a line for each.
+// conditions returns the conditions of the Kustomizations, a line for each.
 func (f *Flux) conditions() string {
 	out, _ := f.cluster.TryKubectl("get", "kustomizations", "-n", "flux-system", "-o", `jsonpath={range .items[*]}{.metadata.name}: {.status.conditions[?(@.type=="Ready")].status} {.status.conditions[?(@.type=="Ready")].reason} {.status.conditions[?(@.type=="Ready")].message}{"\n"}{end}`)
 	return out
 }
 
-// status returns what Flux says of its Kustomizations, and what it complained of.
+// status returns the conditions of the Kustomizations, and Flux's warnings.
 func (f *Flux) status() string {
 	events, _ := f.cluster.TryKubectl("get", "events", "-n", "flux-system", "--field-selector=type=Warning", "-o", `jsonpath={range .items[*]}{.involvedObject.name}: {.message}{"\n"}{end}`)
 	return f.conditions() + events

@@ -30,7 +30,7 @@ func exportToFlux(t *testing.T, f *Flux, name string, stream []byte, change func
 	return tree
 }
 
-// without removes a field of the Kustomizations, with what is below it.
+// without removes a field of the Kustomizations, and the fields below it.
 func without(field string) func(string) string {
 	return func(text string) string {
 		return regexp.MustCompile(`(?m)^  `+field+`:\n(  [- ].*\n)+`).ReplaceAllString(text, "")
@@ -71,7 +71,7 @@ func TestFlux(t *testing.T) {
 			staysUnwritten(t, cluster, 0, configMap("failing", "after"), 12*time.Second)
 			cluster.Kubectl(t, "get", "deployment", "-n", "failing", "db")
 		})
-		// The least that Flux waits is 30s, so that this is what an export writes for less.
+		// The least that Flux waits is 30s, so that an export writes this for less.
 		t.Run("a timeout of 10s counts as 30s", func(t *testing.T) {
 			t.Parallel()
 			tree := exportToFlux(t, flux, "short", failingStream("short"), func(text string) string { return strings.Replace(text, "timeout: 30s", "timeout: 10s", 1) })
@@ -106,7 +106,7 @@ func TestFlux(t *testing.T) {
 			untilIsWritten(t, cluster, from, configMap("again", "after"), 3*time.Minute, flux.status)
 			requireRevision(t, cluster, planOf(t, second), from, flux.Agent(), flux.status)
 		})
-		// No order is claimed: what Flux deletes, it deletes at once.
+		// No order is claimed: Flux deletes everything at once.
 		t.Run("a deletion leaves nothing", func(t *testing.T) {
 			t.Parallel()
 			stream := deletionStream("gone")
@@ -133,8 +133,8 @@ func requireRevision(t *testing.T, cluster *testcluster.Cluster, plan Plan, from
 	requirePruned(t, cluster, namespace, status)
 }
 
-// requirePruned requires that what the second revision has no more is pruned, and nothing
-// else.
+// requirePruned requires that objects missing in the second revision are pruned, and no
+// others.
 func requirePruned(t *testing.T, cluster *testcluster.Cluster, namespace string, status func() string) {
 	t.Helper()
 	wait(t, 2*time.Minute, func() bool { return !exists(cluster, "configmap", namespace, "middle") }, func() string { return "middle was not pruned\n" + status() })

@@ -15,7 +15,7 @@ import (
 	"github.com/ordapply/ordapply/test/testcluster"
 )
 
-// What Flux applied moves over in one command, after the command that stops Flux. Deleting the
+// Objects of Flux move over in one command, after the command that stops Flux. Deleting the
 // Kustomization, as the notes of the run say, deletes nothing.
 func TestMovingFromFlux(t *testing.T) {
 	cluster := testcluster.Start(t)
@@ -41,7 +41,7 @@ spec: {interval: 5s, path: ./app, targetNamespace: moving, prune: true, wait: tr
 	m.isForgotten(t, "kustomization.kustomize.toolkit.fluxcd.io", "flux-system", "moving-web")
 }
 
-// What Argo CD applied moves over, however it applies and tracks.
+// Objects of Argo CD move over, however it applies and tracks.
 func TestMovingFromArgoCD(t *testing.T) {
 	cluster := testcluster.Start(t)
 	argocd := StartArgoCD(t, cluster)
@@ -101,7 +101,7 @@ type moving struct {
 	ready     int
 }
 
-// movesOver moves the application over, and requires what the page about it promises.
+// movesOver moves the application over, and requires the promises of its page.
 func (m moving) movesOver(t *testing.T, active, manager, mark string) {
 	t.Helper()
 	before := m.state(t)
@@ -116,7 +116,7 @@ func (m moving) movesOver(t *testing.T, active, manager, mark string) {
 		}
 	}
 	require.Equal(t, before, m.state(t))
-	// The command that the message names stops it. plan says what apply does.
+	// The command that the message names stops it. plan shows apply's actions.
 	text, code := m.ordapply(t, "plan", "--take-over", "--prune")
 	require.Equal(t, 0, code, text)
 	require.Regexp(t, `(?m)^`+m.adopts+`, 1 prune$`, text)
@@ -175,7 +175,7 @@ func (m moving) isComplete(t *testing.T, manager string) {
 	require.NotContains(t, live, "toolkit.fluxcd.io")
 }
 
-// ordapply runs a command about the stream, and returns what it printed and its exit code.
+// ordapply runs a command about the stream, and returns its output and its exit code.
 func (m moving) ordapply(t *testing.T, verb string, flags ...string) (string, int) {
 	t.Helper()
 	program, err := testcluster.Find("ordapply")

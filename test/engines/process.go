@@ -52,7 +52,7 @@ func start(t *testing.T, dir, name, program string, env []string, args ...string
 	return p
 }
 
-// showLog prints the end of what a program printed.
+// showLog prints the end of a program's output.
 func (p *process) showLog(t *testing.T) {
 	text, err := os.ReadFile(p.log)
 	if err == nil {

@@ -32,7 +32,7 @@ func shop(t *testing.T) []byte {
 	return out
 }
 
-// ordapply runs the program on a stream and returns what it printed.
+// ordapply runs the program on a stream and returns its output.
 func ordapply(t *testing.T, stream []byte, args ...string) []byte {
 	t.Helper()
 	program, err := testcluster.Find("ordapply")
@@ -55,7 +55,7 @@ func planOf(t *testing.T, stream []byte, args ...string) Plan {
 	return plan
 }
 
-// logSize returns how much the audit log has, so that a proof starts after it.
+// logSize returns the size of the audit log, so that a proof starts after it.
 func logSize(t *testing.T, cluster *testcluster.Cluster) int64 {
 	t.Helper()
 	info, err := os.Stat(cluster.AuditLog())
@@ -231,8 +231,8 @@ func failingStream(namespace string) []byte {
 	return inNamespace(strings.Replace(layersStream, "localcluster/ready-after: 5s", "localcluster/behaviour: never-ready", 1), namespace)
 }
 
-// revisions returns two revisions of a stream: the second changes what is in an early
-// layer and what is in a late one, and has no more a ConfigMap of a layer between them.
+// revisions returns two revisions of a stream: the second changes an early layer and a late
+// one, and lacks a ConfigMap of a layer between them.
 func revisions(namespace string) (first, second []byte) {
 	middle := `---
 apiVersion: v1

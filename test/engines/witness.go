@@ -12,7 +12,7 @@ import (
 	"github.com/ordapply/ordapply/test/auditlog"
 )
 
-// Plan is what the witness reads of `ordapply plan -o json`.
+// Plan is the witness's part of `ordapply plan -o json`.
 type Plan struct {
 	Layers []planLayer
 	Steps  []planStep
@@ -56,10 +56,10 @@ type Gate struct {
 	Margin         time.Duration // by how much later it was written; negative if it was early
 }
 
-// Proof is what the audit log shows of the gates of a plan.
+// Proof is the evidence of a plan's gates in the audit log.
 type Proof struct {
 	Gates   []Gate
-	Missing []string // what was never written, or never ready
+	Missing []string // resources never written, or never ready
 	Took    time.Duration
 }
 
@@ -113,8 +113,8 @@ func Unwritten(plan Plan, log string, from int64, agent string) ([]string, error
 	return missing, nil
 }
 
-// Prove reads an audit log from an offset, and compares the first write of each resource
-// by an agent with the moment at which what it had to wait for was applied or ready.
+// Prove reads an audit log from an offset, and compares the first write of each resource by
+// an agent with the moment at which its prerequisite was applied or ready.
 func Prove(plan Plan, log string, from int64, agent string) (Proof, error) {
 	requests, err := auditlog.Requests(log, from)
 	if err != nil {
@@ -188,9 +188,9 @@ func (p *Proof) something() error {
 	return nil
 }
 
-// ProveDeletion reads an audit log from an offset, and compares the deletion of what
-// others waited for with the moment at which these were gone. Missing has what was not
-// deleted.
+// ProveDeletion reads an audit log from an offset, and compares the deletion of each
+// prerequisite with the moment at which its dependents were gone. Missing has undeleted
+// resources.
 func ProveDeletion(plan Plan, log string, from int64, agent string) (Proof, error) {
 	requests, err := auditlog.Requests(log, from)
 	if err != nil {
@@ -227,7 +227,7 @@ func ProveDeletion(plan Plan, log string, from int64, agent string) (Proof, erro
 	return p, p.something()
 }
 
-// gates returns what a step waits for across waves: resources, and those of layers.
+// gates returns the gates of a step across waves: on resources and on layers.
 func (p Plan) gates(s planStep) []Gate {
 	var out []Gate
 	waves := map[auditlog.Key]int{}
@@ -249,8 +249,8 @@ func (p Plan) gates(s planStep) []Gate {
 	return out
 }
 
-// closure returns the gates of a step, and those of what it waits for: in a revision the
-// resources between two that changed need not change.
+// closure returns the gates of a step and of its prerequisites: in a revision the resources
+// between two that changed need not change.
 func (p Plan) closure(s planStep) []Gate {
 	steps := map[auditlog.Key]planStep{}
 	for _, other := range p.Steps {
@@ -289,8 +289,8 @@ func (p Plan) isWithin(s planStep, layer int) bool {
 	})
 }
 
-// observe collects the moments of each object. Whatever has no status that says more is
-// ready when it is written.
+// observe collects the moments of each object. Objects without a status to judge are ready
+// when written.
 func observe(requests []auditlog.Request, agent string) sightings {
 	seen := sightings{}
 	for _, r := range requests {

@@ -71,7 +71,7 @@ func (p *place) close() error {
 	return errors.Join(p.Down(), p.pods.Close(), os.RemoveAll(p.dir))
 }
 
-// createPrerequisites creates what a stream expects in the cluster.
+// createPrerequisites creates a stream's prerequisites in the cluster.
 func (p *place) createPrerequisites(s stream) error {
 	manifests, err := s.before()
 	if err != nil || len(manifests) == 0 {
@@ -93,7 +93,7 @@ func (p *place) createPrerequisites(s stream) error {
 	return nil
 }
 
-// openFor starts a control plane that has what a stream expects. The Pods of a program do
+// openFor starts a control plane with a stream's prerequisites. The Pods of a program do
 // the work of their operators by their annotations.
 func openFor(ctx context.Context, parent string, s stream) (*place, error) {
 	p, err := open(parent)
@@ -112,7 +112,7 @@ func openFor(ctx context.Context, parent string, s stream) (*place, error) {
 	return p, nil
 }
 
-// write writes objects to a file. Those of a program get the CA of the cluster.
+// write writes objects to a file. A program's objects get the cluster's CA.
 func (p *place) write(objects []*unstructured.Unstructured) (file string, err error) {
 	manifests, err := encode(contents(objects))
 	if err != nil {

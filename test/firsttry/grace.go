@@ -10,8 +10,8 @@ import (
 	"github.com/ordapply/ordapply/internal/view/events"
 )
 
-// graceOf returns the time in which a run, of which it reads the event log, waited for
-// nothing but resources that were then assumed to be ready.
+// graceOf reads the event log of a run. It returns the time in which it waited only for
+// resources that were then assumed ready.
 func graceOf(log io.Reader) (time.Duration, error) {
 	lines, err := readLog(log)
 	if err != nil {

@@ -6,13 +6,13 @@
 //	go run ./test/firsttry -shuffles 1 -kubectl=false flux  # one of them
 //	go run ./test/firsttry unkind                           # the programs; unkind/dapr, or dapr, is one of them
 //
-// ORDAPPLY_CORPORA names the folder of the streams; the programs are those of
-// test/unkind. Objects are left out of a stream only as streams.go says, with the
-// reason. Webhooks are kept, and real servers stand in for their Pods: see
-// test/standin. The Pods of a program must all be ready in the end.
+// ORDAPPLY_CORPORA names the folder of the streams; the programs are in test/unkind.
+// Objects are left out of a stream only as streams.go says, with the reason. Webhooks are
+// kept, and real servers stand in for their Pods: see test/standin. The Pods of a program
+// must all be ready in the end.
 //
-// GRACE is the time in which a run waited for nothing but objects that were then assumed to
-// be ready, because no status said so.
+// GRACE is the time in which a run waited only for objects that were then assumed to be
+// ready, because no status said so.
 package main
 
 import (

@@ -17,7 +17,7 @@ import (
 	"github.com/ordapply/ordapply/test/standin"
 )
 
-// read returns the objects of a stream, including those without a name.
+// read returns the objects of a stream, including nameless ones.
 func (s stream) read(folder string) ([]*unstructured.Unstructured, error) {
 	text, err := s.text(folder)
 	if err != nil {
@@ -55,8 +55,7 @@ func kept(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 	})
 }
 
-// faulty returns the named objects that a cluster rejects that has only what is
-// in the stream.
+// faulty returns the named objects that a cluster with only the stream's objects rejects.
 func (s stream) faulty(objects []*unstructured.Unstructured) []object.ID {
 	var faulty []object.ID
 	for _, o := range objects {
@@ -78,7 +77,7 @@ func shuffled(objects []*unstructured.Unstructured, seed int) []*unstructured.Un
 	return objects
 }
 
-// before returns the manifests of what the stream expects.
+// before returns the manifests of the stream's prerequisites.
 func (s stream) before() ([]byte, error) {
 	var objects []map[string]any
 	for _, name := range append(slices.Clone(s.namespaces), s.namespace) {

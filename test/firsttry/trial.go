@@ -87,7 +87,7 @@ func orderName(seed int) string {
 	return fmt.Sprintf("shuffle %d", seed)
 }
 
-// firstTries applies a stream to empty clusters that have what it expects.
+// firstTries applies a stream to empty clusters with its prerequisites.
 func (t *trial) firstTries(ctx context.Context, s stream, objects []*unstructured.Unstructured) (row, error) {
 	r := row{stream: s, objects: len(objects)}
 	err := t.orders(ctx, &r, objects, func(seed int, objects []*unstructured.Unstructured) error {
@@ -186,7 +186,7 @@ func (t *trial) refusal(ctx context.Context, r *row, faulty []object.ID, seed in
 	return r.stream.refusedWell(got, writes, faulty)
 }
 
-// refusedWell returns what is missing in the reported errors.
+// refusedWell returns the faults of the reported errors.
 func (s stream) refusedWell(got outcome, writes int, faulty []object.ID) error {
 	var errs []error
 	if got.code == 0 {

@@ -134,8 +134,7 @@ func (c *refereeCase) record(t *testing.T, sequences map[string]string) {
 	require.NoError(t, os.WriteFile(c.file, txtar.Format(&txtar.Archive{Comment: c.archive.Comment, Files: files}), 0o644))
 }
 
-// readSequences parses what record wrote: a step's line, then its sequence,
-// indented.
+// readSequences parses record's output: a step's line, then its sequence, indented.
 func readSequences(text string) map[string]string {
 	out, step := map[string]string{}, ""
 	for line := range strings.Lines(text) {

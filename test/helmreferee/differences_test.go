@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// difference describes what ordapply does differently from Helm.
+// difference describes how ordapply differs from Helm.
 type difference struct {
 	why string
 	// left are hook objects that it additionally deletes at the end.

@@ -15,7 +15,7 @@ import (
 // refereeVersion is the Helm version with which the sequences were recorded.
 const refereeVersion = "v4.3.1"
 
-// The sequences in testdata are what Helm does. `make golden` updates them.
+// The sequences in testdata are Helm's. `make golden` updates them.
 func TestRecordedFromHelm(t *testing.T) {
 	helm := newTool(t, "helm")
 	for _, c := range readCases(t) {

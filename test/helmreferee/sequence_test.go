@@ -27,9 +27,9 @@ type sequenceEvent struct {
 	role role
 }
 
-// sequence returns what a tool did to the objects of a chart, one line each:
-// "+" for a create, "-" for a delete, and the completion of a hook's Job or
-// Pod. Templates are combined into one line until a hook comes between them.
+// sequence returns a tool's changes of a chart's objects, one line each: "+" for a create,
+// "-" for a delete, and the completion of a hook's Job or Pod. Templates are combined into
+// one line until a hook comes between them.
 func sequence(requests []auditlog.Request, namespace string, roles map[auditlog.Key]role) string {
 	var all []sequenceEvent
 	finished := map[string]bool{} // by UID

@@ -82,8 +82,8 @@ users:
 	return out.Bytes(), err
 }
 
-// A client talks to the cluster's API server, as a user of its own: in the audit log, admin is only who uses the
-// cluster.
+// A client talks to the cluster's API server, as a user of its own: in the audit log, admin is only
+// the cluster's user.
 type client struct {
 	server, token string
 	http          *http.Client
@@ -109,7 +109,7 @@ type statusError struct {
 
 func (e *statusError) Error() string { return fmt.Sprintf("%s: %d: %s", e.what, e.code, e.body) }
 
-// A request is what send sends.
+// A request is an input of send.
 type request struct {
 	method, path string
 	body         any    // as JSON; nil: none

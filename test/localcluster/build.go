@@ -126,9 +126,9 @@ func buildRelease(ctx context.Context, r release, dir string, progress io.Writer
 	return buildOnce(ctx, r, dir, shared, progress)
 }
 
-// buildOnce builds into a folder beside dir and renames it, so that dir is there whole or not at all. Two builds at
-// once: the second waits and then finds everything done. What a killed build left is removed. What the release shares
-// is linked from the folder shared.
+// buildOnce builds into a folder beside dir and renames it, so that dir is there whole or not at
+// all. Two builds at once: the second waits and then finds everything done. Remains of a killed
+// build are removed. Shared binaries are linked from the folder shared.
 func buildOnce(ctx context.Context, r release, dir, shared string, progress io.Writer) error {
 	begin := time.Now()
 	cache := filepath.Dir(dir)
@@ -209,7 +209,7 @@ func (r release) stalePackages(ctx context.Context, work string, progress io.Wri
 	return len(strings.Fields(string(out))), nil
 }
 
-// withStderr adds what the command printed, which os/exec keeps but does not say.
+// withStderr adds the command's output, which os/exec keeps but does not print.
 func withStderr(err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReport: off a terminal there is a line at once, one every 15 seconds, and one at the end; what the compiler
-// complains about is kept for the error.
+// TestReport: off a terminal there is a line at once, one every 15 seconds, and one at the end; the
+// compiler's complaints are kept for the error.
 func TestReport(t *testing.T) {
 	lines := "k8s.io/api/core/v1\ngo.yaml.in/yaml/v3\n# k8s.io/x\nx.go:1:1: syntax error\nk8s.io/kubernetes/cmd/kubectl\n"
 	var out bytes.Buffer

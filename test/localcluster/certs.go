@@ -19,7 +19,7 @@ import (
 // certValid is how long a cluster's certificates live: longer than any cluster of this kind.
 const certValid = 10 * 365 * 24 * time.Hour
 
-// writeCerts fills dir with what the servers need to know each other:
+// writeCerts fills dir with keys by which the servers know each other:
 //
 //	ca               signs kube-apiserver, kubelet, kubelet-client, and what the certificates API is asked to sign
 //	front-proxy-ca   signs front-proxy-client, by which an aggregated API server recognises kube-apiserver

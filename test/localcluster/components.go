@@ -93,7 +93,7 @@ func (c *cluster) api() component {
 	return component{apiServer, c.binary(apiServer), args}
 }
 
-// controllers are what turns objects into other objects and into status.
+// controllers turn objects into other objects and into status.
 func (c *cluster) controllers() []component {
 	if c.Light {
 		return nil
@@ -155,7 +155,7 @@ func componentCommand(name, short string, serve func(c *cluster, ctx context.Con
 	return cmd
 }
 
-// mark is what the arguments of a component hold for the cluster in dir and for no other.
+// mark is a part of a component's arguments that only the cluster in dir has.
 func mark(name, dir string) string {
 	switch name {
 	case etcd:

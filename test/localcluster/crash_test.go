@@ -32,8 +32,8 @@ func TestDownAfterKilledUp(t *testing.T) {
 	}
 }
 
-// TestDownRemovesVolumes: the folders that the hostpath provisioner made outside the cluster's folder go as well, those
-// of other clusters stay.
+// TestDownRemovesVolumes: the folders that the hostpath provisioner made outside the cluster's
+// folder go as well, other clusters' stay.
 func TestDownRemovesVolumes(t *testing.T) {
 	dir := folder(t)
 	localcluster(t, "up", "--dir", dir)
@@ -116,7 +116,8 @@ func TestAttached(t *testing.T) {
 	}
 }
 
-// TestAttachedKilledComponent: an attached cluster that loses a component ends, and says which and why.
+// TestAttachedKilledComponent: an attached cluster that loses a component ends, and names
+// it and the reason.
 func TestAttachedKilledComponent(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "c")
 	cmd, stderr := attached(t, dir, "--light")
@@ -128,7 +129,8 @@ func TestAttachedKilledComponent(t *testing.T) {
 	requireNothingLeft(t, dir)
 }
 
-// attached is a cluster in a folder that is up as long as its standard input is open, and what it says.
+// attached is a cluster in a folder that is up as long as its standard input is open, and
+// its output.
 func attached(t *testing.T, dir string, flags ...string) (*exec.Cmd, *strings.Builder) {
 	t.Helper()
 	cmd, stderr := exec.Command(built(t), append([]string{"up", "--attached", "--dir", dir}, flags...)...), &strings.Builder{}
@@ -143,8 +145,8 @@ func attached(t *testing.T, dir string, flags ...string) (*exec.Cmd, *strings.Bu
 	return cmd, stderr
 }
 
-// TestAttachedRestartsKwok: kwok may end, of which v0.8.0 is capable by itself, and Pods become ready all the same; one
-// that ends again and again ends the cluster.
+// TestAttachedRestartsKwok: kwok may end, as v0.8.0 does, and Pods become ready all the same; a
+// kwok that always ends again ends the cluster.
 func TestAttachedRestartsKwok(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "c")
 	cmd, stderr := attached(t, dir)
@@ -188,7 +190,8 @@ func requireNothingLeft(t *testing.T, dir string) {
 	require.NoDirExists(t, dir)
 }
 
-// TestAttachedSurvivesItsGroup: whoever kills the whole process group of a test does not kill the undertaker.
+// TestAttachedSurvivesItsGroup: a kill of a test's whole process group spares the
+// undertaker.
 func TestAttachedSurvivesItsGroup(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "c")
 	cmd := exec.Command("sh", "-c", `"$0" up --attached --light --dir "$1"; exit`, built(t), dir)

@@ -54,8 +54,8 @@ func downWithoutFolder(dir string, reason error, stdout io.Writer) error {
 	return nil
 }
 
-// takeDown stops what runs for dir and removes dir. It needs nothing of the cluster but its folder, and can be
-// repeated after it was itself interrupted.
+// takeDown stops the processes for dir and removes it. It needs nothing of the cluster but its
+// folder, and can be repeated after it was itself interrupted.
 func takeDown(dir string) error {
 	if err := shutDown(dir); err != nil {
 		return err

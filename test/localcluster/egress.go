@@ -2,7 +2,8 @@ package main
 
 import "fmt"
 
-// egressFile configures how the API server reaches what runs in the cluster (its --egress-selector-config-file).
+// egressFile configures the API server's connections to the cluster (its
+// --egress-selector-config-file).
 const egressFile = "egress.yaml"
 
 // egress sends the API server's connections to webhooks, aggregated APIs and kubelets through the proxy on a Unix socket;

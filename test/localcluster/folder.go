@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A cluster is what `up` decided. It is written to cluster.json in the folder before the first process starts, and is
-// also the mark by which the other commands know that the folder is theirs.
+// A cluster has the decisions of `up`. It is written to cluster.json in the folder before the first
+// process starts, and is also the mark by which the other commands know that the folder is theirs.
 type cluster struct {
 	Dir        string         `json:"-"`   // absolute, without symbolic links: the processes' arguments hold it
 	Bin        string         `json:"bin"` // the folder of the binaries

@@ -147,8 +147,8 @@ func stagesPlayOnce(t *testing.T, dir string) {
 	}
 }
 
-// setup puts localcluster and the kubectl of the control plane on the script's PATH, and takes down what a script that
-// failed left running.
+// setup puts localcluster and the kubectl of the control plane on the script's PATH, and takes down
+// the remains of a failed script.
 func setup(env *testscript.Env, program string) error {
 	out, err := exec.Command(program, "build", "--print-dir").Output()
 	if err != nil {

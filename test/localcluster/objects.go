@@ -9,7 +9,8 @@ import (
 
 type object map[string]any
 
-// createObjects makes what a cluster has from its installer: the default StorageClass and the Nodes.
+// createObjects makes the objects of a cluster's installer: the default StorageClass and
+// the Nodes.
 func (c *cluster) createObjects(ctx context.Context, api *client) error {
 	for path, o := range c.objects() {
 		err := api.do(ctx, http.MethodPost, path, o, nil)
@@ -61,7 +62,7 @@ func node(name string) object {
 	}
 }
 
-// unready returns what a cluster still lacks before a Pod can be created and scheduled in it; "" when nothing.
+// unready returns why no Pod can be created and scheduled in a cluster yet; "" if one can.
 func (c *cluster) unready(ctx context.Context, api *client) string {
 	if err := api.do(ctx, http.MethodGet, "/api/v1/namespaces/default/serviceaccounts/default", nil, nil); err != nil {
 		return "the ServiceAccount default/default does not exist"
@@ -82,7 +83,7 @@ func (c *cluster) unready(ctx context.Context, api *client) string {
 	return ""
 }
 
-// A nodeList is what unready reads of the API's NodeList.
+// A nodeList has the fields of a NodeList that unready reads.
 type nodeList struct {
 	Items []nodeState `json:"items"`
 }

@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// servePodLogs serves what kube-apiserver asks of a Node's kubelet for `kubectl logs`. kwok could serve files by Pod
-// name; this knows the Pod, so that a log fits the Pod's behaviour, or is what its annotation says.
+// servePodLogs serves kube-apiserver's requests to a Node's kubelet for `kubectl logs`. kwok could
+// serve files by Pod name; this knows the Pod, so that a log fits the Pod's behaviour, or comes
+// from its annotation.
 func (c *cluster) servePodLogs(ctx context.Context) error {
 	api, err := c.client()
 	if err != nil {
@@ -47,7 +48,7 @@ func (c *cluster) servePodLogs(ctx context.Context) error {
 
 type podLogHandler struct{ api *client }
 
-// A loggedPod is what a log depends on.
+// A loggedPod has the fields for a log.
 type loggedPod struct {
 	Metadata struct {
 		Name        string
@@ -126,8 +127,8 @@ func (p loggedPod) waits(container string) string {
 	return ""
 }
 
-// log is what the container would have written. The annotation localcluster/logs says it; without it, a Pod that
-// fails has an error as its last line.
+// log is the container's simulated output. The annotation localcluster/logs says it; without it, a
+// Pod that fails has an error as its last line.
 func (p loggedPod) log(container string) []string {
 	if text := p.Metadata.Annotations["localcluster/logs"]; text != "" {
 		return strings.Split(strings.TrimSuffix(text, "\n"), "\n")

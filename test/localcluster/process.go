@@ -15,8 +15,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A process is a component that some `up` started. Its pid file DIR/run/NAME.pid is written by the process itself
-// before it becomes the server, so that there is never one without the other, whatever happens to `up`.
+// A process is a component that some `up` started. Its pid file DIR/run/NAME.pid is written by the
+// process itself before it becomes the server, so that there is never one without the other, even
+// if `up` is killed.
 type process struct {
 	name string
 	pid  int
@@ -128,7 +129,7 @@ func (p process) runs(dir string) bool {
 // stopTime is how long a process may take to end by itself.
 const stopTime = 5 * time.Second
 
-// stop ends processes that run for dir: it asks all of them, waits, and kills those that stay.
+// stop ends processes that run for dir: it asks all of them, waits, and kills the others.
 func stop(dir string, all []process) error {
 	signal := func(s syscall.Signal) (left []process, err error) {
 		for _, p := range all {

@@ -56,7 +56,7 @@ func allPids() ([]int, error) {
 	return numbers(all), err
 }
 
-// numbers passes over what is none.
+// numbers passes over other texts.
 func numbers(texts []string) []int {
 	var all []int
 	for _, text := range texts {

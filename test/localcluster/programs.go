@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// The annotations by which a Pod depends on other objects, in the order in which a program comes to them. kwok cannot
-// look at other objects: this component does, and removes an annotation from the Pod once it is fulfilled; the stages
-// select on what is left.
+// The annotations by which a Pod depends on other objects, in the order in which a program comes to
+// them. kwok cannot look at other objects: this component does, and removes an annotation from the
+// Pod once it is fulfilled; the stages select on the remaining ones.
 const (
 	startsWhen   = "localcluster/starts-when"
 	pullsFor     = "localcluster/pulls-for" // kwok's alone
@@ -27,10 +27,10 @@ const (
 	behaviour = "localcluster/behaviour"
 )
 
-// programInterval is how often programs look at what they wait for.
+// programInterval is how often programs look at their prerequisites.
 const programInterval = 200 * time.Millisecond
 
-// programs do what those in the containers of Pods would do.
+// programs do the work of the programs in Pods.
 type programs struct {
 	api    *client
 	kinds  *kinds
@@ -38,7 +38,7 @@ type programs struct {
 	bundle []byte // the CA of the cluster, as PEM
 }
 
-// runPodPrograms runs what the Pods of the cluster ask for, until ctx ends.
+// runPodPrograms runs the programs of the cluster's Pods, until ctx ends.
 func (c *cluster) runPodPrograms(ctx context.Context) error {
 	api, err := c.client()
 	if err != nil {
@@ -93,8 +93,8 @@ func (change podChange) apply(pods map[string]programPod) {
 	}
 }
 
-// watch sends the Pods of the cluster and what becomes of them. A watch without a resourceVersion begins with all that
-// exist, and the server ends it after some minutes.
+// watch sends the Pods of the cluster and their changes. A watch without a resourceVersion begins
+// with all that exist, and the server ends it after some minutes.
 func (p *programs) watch(ctx context.Context, changes chan<- podChange) {
 	unlimited := &http.Client{Transport: p.api.http.Transport}
 	for ctx.Err() == nil {
@@ -115,7 +115,7 @@ func (p *programs) watch(ctx context.Context, changes chan<- podChange) {
 	}
 }
 
-// A programPod is what a program needs to know of its Pod.
+// A programPod has the fields of a Pod for its program.
 type programPod struct {
 	Metadata struct {
 		Name, Namespace, UID string
@@ -198,8 +198,8 @@ func (p *programs) mount(ctx context.Context, pod programPod) error {
 	return p.annotate(ctx, pod, object{startsWhen: nil})
 }
 
-// crash lets a program end with an error until it finds what it needs. Where its containers are not restarted, the Pod
-// fails.
+// crash lets a program end with an error until it finds its needs. Where its containers are not
+// restarted, the Pod fails.
 func (p *programs) crash(ctx context.Context, pod programPod) error {
 	missing, err := p.missing(ctx, pod, crashesUntil)
 	switch {
@@ -215,7 +215,7 @@ func (p *programs) crash(ctx context.Context, pod programPod) error {
 	return p.annotate(ctx, pod, object{behaviour: "crash-loop"})
 }
 
-// probe makes a program ready that has found what it waits for.
+// probe makes a program with its prerequisites ready.
 func (p *programs) probe(ctx context.Context, pod programPod) error {
 	missing, err := p.missing(ctx, pod, readyWhen)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// report reads what `go build -v` prints, one import path a line as each is compiled, and prints the progress: on a
-// terminal by rewriting one line, elsewhere by a line every 15 seconds. It returns the other lines, which are the
-// compiler's errors.
+// report reads the output of `go build -v`, one import path a line as each is compiled, and prints
+// the progress: on a terminal by rewriting one line, elsewhere by a line every 15 seconds. It
+// returns the other lines, which are the compiler's errors.
 func report(lines io.Reader, out io.Writer, total int) string {
 	p := newProgress(out, total)
 	importPath := regexp.MustCompile(`^[\w.~/-]+$`)

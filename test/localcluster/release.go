@@ -12,15 +12,15 @@ import (
 // A release is a version of Kubernetes that clusters can run, and how it is built.
 type release struct {
 	name     string   // of --kubernetes
-	version  string   // what the binaries report; without it kubectl cannot read the server's
+	version  string   // version in the binaries; without it kubectl cannot read the server's
 	mod, sum string   // which of the embedded files are its go.mod and go.sum
-	packages []string // what is built from that module
-	shared   []string // binaries that are those of the latest release
+	packages []string // built from that module
+	shared   []string // binaries of the latest release
 }
 
 const kubernetes = "k8s.io/kubernetes/cmd/"
 
-// latest is what the tests run on. With it come etcd and kwok.
+// latest is the release for the tests. With it come etcd and kwok.
 func latest() release {
 	return release{name: "latest", version: "v1.36.3", mod: "go.mod", sum: "go.sum", packages: []string{
 		kubernetes + apiServer, kubernetes + controllerManager, kubernetes + scheduler, kubernetes + "kubectl",
@@ -35,7 +35,7 @@ func oldest() release {
 	}, shared: []string{kwok, etcd}}
 }
 
-// releaseNamed returns a release; "" is that of $LOCALCLUSTER_KUBERNETES, or the latest.
+// releaseNamed returns a release; "" is $LOCALCLUSTER_KUBERNETES, or the latest.
 func releaseNamed(name string) (release, error) {
 	if name == "" {
 		name = os.Getenv("LOCALCLUSTER_KUBERNETES")

@@ -10,9 +10,10 @@ import (
 //go:embed stages/*.yaml
 var stageFiles embed.FS
 
-// stages are the rules by which kwok moves Nodes, Pods and Services on. The files hold kwok's own templates in {{ }}, and in
-// [[ ]] what this cluster decides. Every patch of a Pod names the resourceVersion that it answers: kwok may play a stage
-// twice, on an old event as well, and without that a Pod that is ready would be set back.
+// stages are the rules by which kwok moves Nodes, Pods and Services on. The files hold kwok's own
+// templates in {{ }}, and in [[ ]] this cluster's decisions. Every patch of a Pod names the
+// resourceVersion that it answers: kwok may play a stage twice, on an old event as well, and
+// without that a Pod that is ready would be set back.
 func (c *cluster) stages() ([]byte, error) {
 	parsed, err := template.New("").Delims("[[", "]]").ParseFS(stageFiles, "stages/*.yaml")
 	if err != nil {

@@ -158,7 +158,7 @@ func (w *watch) launch(ctx context.Context, o upOptions) error {
 	return w.until(ctx, controllerManager, func() string { return c.unready(ctx, api) })
 }
 
-// writeFiles fills the folder with all that the components read.
+// writeFiles fills the folder with the components' files.
 func (c *cluster) writeFiles() error {
 	for _, sub := range []string{"certs", "auth", "logs", "home", "tmp", runDir} {
 		if err := os.MkdirAll(c.path(sub), 0o755); err != nil {

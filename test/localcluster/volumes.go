@@ -17,9 +17,9 @@ const volumeRoot = "/tmp/hostpath_pv"
 
 const auditLog = "audit.log"
 
-// auditPolicy records every request once, when it has been answered. Of new PersistentVolumes also the content, from
-// which `down` learns which folders this cluster made; of status writes also the answer, so that a reader can tell
-// which write made which resourceVersion.
+// auditPolicy records every request once, when it has been answered. Of new PersistentVolumes also
+// the content, for `down`, which removes this cluster's folders; of status writes also the answer,
+// for the resourceVersion that each write made.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]

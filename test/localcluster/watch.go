@@ -56,9 +56,9 @@ func newWatch(c *cluster) *watch {
 // maxRestarts bounds how often a cluster's kwok is started again.
 const maxRestarts = 5
 
-// mend is nil when what died is started again. Only kwok is: two of its controllers set up CEL at the same moment when
-// it starts, and v0.8.0 has a race there that ends it once in a great while. It keeps nothing but what it reads from the
-// server, so that a new one goes on where it ended.
+// mend is nil when the dead process runs again. Only kwok is: two of its controllers set up CEL
+// at the same moment when it starts, and v0.8.0 has a race there that ends it once in a great
+// while. It keeps only state from the server, so that a new one goes on where it ended.
 func (w *watch) mend(d death) error {
 	err := d.error(w.cluster)
 	if d.name != kwok || errors.Is(err, errPortTaken) || w.restarts == maxRestarts {
@@ -103,8 +103,8 @@ func (w *watch) start(ctx context.Context, components ...component) error {
 	return nil
 }
 
-// until asks missing every 20 ms until it answers "nothing". The error names the component on which this waits, or
-// the one that ended meanwhile for good.
+// until asks missing every 20 ms until it returns "". The error names the awaited component, or the
+// one that ended meanwhile for good.
 func (w *watch) until(ctx context.Context, waitsFor string, missing func() string) error {
 	for {
 		last := missing()

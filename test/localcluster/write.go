@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A write is what a program writes to the API server:
+// A write is one of a program to the API server:
 //
 //	caBundle KIND NAME                  the CA bundles that a webhook configuration, an APIService or a CRD's conversion lacks
 //	Secret NAMESPACE/NAME KEY           a key of a Secret, which is created if it does not exist; the same for a ConfigMap
@@ -68,7 +68,8 @@ func targetOf(o object) target {
 	return target{kind, text("metadata", "namespace"), text("metadata", "name")}
 }
 
-// write writes what is not there already, as the Pod's ServiceAccount: without its roles, it fails as the program would.
+// write writes missing values, as the Pod's ServiceAccount: without its roles, it fails as
+// the program would.
 func (p *programs) write(ctx context.Context, pod programPod, w write) error {
 	at, err := p.kinds.path(ctx, w.target)
 	if err != nil {

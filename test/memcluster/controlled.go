@@ -16,10 +16,10 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Controlled is a Scripted that stores what is applied as an API server does: with
-// managedFields, a creation time, and a generation that increases with the spec. Native
-// objects are ready at once. Custom resources have the status subresource, and no status
-// until a controller writes one.
+// Controlled is a Scripted that stores objects as an API server does: with managedFields, a
+// creation time, and a generation that increases with the spec. Native objects are ready at
+// once. Custom resources have the status subresource, and no status until a controller
+// writes one.
 type Controlled struct {
 	Scripted
 	// Statuses are the statuses that the controller of a kind writes, by the delay after

@@ -11,10 +11,10 @@ import (
 	"github.com/ordapply/ordapply/kube"
 )
 
-// Discovery is what a Store does not serve.
+// Discovery has a Store's unserved kinds.
 type Discovery struct {
 	Gone             map[schema.GroupKind]bool // kinds that are not served
-	Late             map[schema.GroupKind]bool // of these, those that discovery lists when it is refreshed
+	Late             map[schema.GroupKind]bool // of these, kinds that a refreshed discovery lists
 	UnreadableGroups map[string]bool           // groups whose server does not answer
 	Namespaced       []schema.GroupVersionKind // the answer of NamespacedKinds
 }
@@ -64,7 +64,7 @@ func (s *Store) Refresh(_ context.Context, versions ...schema.GroupVersion) erro
 	return nil
 }
 
-// Schema implements kube.Cluster: what the stored definition declares is published.
+// Schema implements kube.Cluster: the stored definition is published.
 func (s *Store) Schema(_ context.Context, gvk schema.GroupVersionKind) (map[string]any, error) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()

@@ -49,7 +49,7 @@ func (c *Scripted) Change(id object.ID, how func(*unstructured.Unstructured)) {
 	c.put(kindOf(id), obj)
 }
 
-// Found returns what a list before the run contains.
+// Found returns the objects of a list before the run.
 func (c *Scripted) Found() map[object.ID]*unstructured.Unstructured {
 	out := map[object.ID]*unstructured.Unstructured{}
 	for _, obj := range c.Objects {
@@ -90,7 +90,7 @@ func (c *Scripted) Delete(ctx context.Context, kind kube.Kind, read *unstructure
 	return nil
 }
 
-// interfere does what another client does just before the n-th DELETE.
+// interfere acts as another client just before the n-th DELETE.
 func (c *Scripted) interfere(id object.ID, e End, n int) {
 	if n == 0 && len(e.Joins) > 0 {
 		for _, other := range e.Joins {

@@ -6,7 +6,7 @@
 //
 // A Store answers at once. A Scripted is a Store in which requests take time, resources
 // become ready and objects are deleted as scripts say. A Controlled is a Scripted that
-// keeps what is applied, and whose controllers write statuses.
+// keeps applied objects, and whose controllers write statuses.
 package memcluster
 
 import (
@@ -43,7 +43,7 @@ type Store struct {
 	Faults
 	ServerSide ServerSide
 
-	Mu        sync.Mutex                                // guards what follows
+	Mu        sync.Mutex                                // guards the fields below
 	Objects   map[string]*unstructured.Unstructured     // by Key
 	Created   map[string]*unstructured.Unstructured     // as Create stored them
 	Writes    map[string]int                            // number of writes; it continues when a name is used again
@@ -53,7 +53,7 @@ type Store struct {
 	seen      map[*unstructured.Unstructured]membership // results of membershipOf; the objects do not change
 }
 
-// Faults are how requests to a Store fail.
+// Faults are failures of a Store's requests.
 type Faults struct {
 	// Refuse returns the error of a request, such as "get" or "watch"; nil: none fails. A
 	// Scripted calls it for reads only.
@@ -63,7 +63,7 @@ type Faults struct {
 	Hangs func(verb string) bool
 }
 
-// membership is what an object says about sets.
+// membership is an object's part in sets.
 type membership struct {
 	id     object.ID
 	parent *applyset.Parent // set when it is a parent
@@ -344,7 +344,7 @@ func (s *Store) Delete(ctx context.Context, kind kube.Kind, live *unstructured.U
 	return nil
 }
 
-// deletable checks the preconditions of a DELETE of what was read; now is the stored object.
+// deletable checks the preconditions of a DELETE of read; now is the stored object.
 func deletable(kind kube.Kind, read, now *unstructured.Unstructured, o kube.DeleteOptions) error {
 	switch {
 	case now == nil:
@@ -491,8 +491,8 @@ func (s *Store) Members() []string {
 	return out
 }
 
-// Watched returns what a watch reports now, and a channel that is closed at
-// the next change.
+// Watched returns the objects of a watch now, and a channel that is closed at the next
+// change.
 func (s *Store) Watched(kind kube.Kind, namespace string, query kube.Query) ([]*unstructured.Unstructured, <-chan struct{}) {
 	s.Mu.Lock()
 	s.start()

@@ -29,8 +29,8 @@ type Script struct {
 }
 
 // Scripted is a Store for behaviour that depends on time, under testing/synctest: every
-// resource reacts to its PATCH and to its DELETE as its script says, and watches report
-// what the test sends. The zero value is an empty cluster. A PATCH stores nothing.
+// resource reacts to its PATCH and to its DELETE as its script says, and watches report the
+// test's objects. The zero value is an empty cluster. A PATCH stores nothing.
 type Scripted struct {
 	Store
 	Scripts map[object.ID]Script
@@ -148,7 +148,7 @@ func (c *Scripted) Apply(ctx context.Context, _ kube.Kind, obj *unstructured.Uns
 	return live, nil
 }
 
-// continues does what the script says about the time after the PATCH.
+// continues plays the script's part after the PATCH.
 func (c *Scripted) continues(obj *unstructured.Unstructured, s Script) {
 	if s.Ghosts {
 		time.AfterFunc(time.Second, func() { c.sendGhosts(obj) })

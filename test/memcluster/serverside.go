@@ -61,7 +61,7 @@ func updatedServerSide(before, after *unstructured.Unstructured, manager string)
 	return fieldsOfKind(after.GroupVersionKind()).UpdateNoErrors(before, after, manager).(*unstructured.Unstructured)
 }
 
-// fieldsOfKind returns what merges and tracks the fields of a kind.
+// fieldsOfKind returns the field manager of a kind.
 func fieldsOfKind(gvk schema.GroupVersionKind) *managedfields.FieldManager {
 	plain := withoutConversion{}
 	fields, err := managedfields.NewDefaultCRDFieldManager(managedfields.NewDeducedTypeConverter(), plain, plain, plain, gvk, gvk.GroupVersion(), "", nil)
@@ -91,8 +91,8 @@ func (s *Store) admit(before, after *unstructured.Unstructured) error {
 	return s.ServerSide.Admit(before, after)
 }
 
-// immutable returns the error for a change of a field that cannot change; the texts are those
-// of Kubernetes.
+// immutable returns the error for a change of a field that cannot change; the texts are
+// Kubernetes's.
 func immutable(before, after *unstructured.Unstructured) *field.Error {
 	if after.GetKind() != "Job" {
 		return nil

@@ -82,7 +82,7 @@ func (c *Scripted) ForgetLabelled() {
 	c.watches = slices.DeleteFunc(c.watches, func(w watch) bool { return w.labels != "" })
 }
 
-// Watch implements kube.Cluster. It reports what Tell, Send and Report send; Refuse can
+// Watch implements kube.Cluster. It reports objects from Tell, Send and Report; Refuse can
 // forbid it.
 func (c *Scripted) Watch(ctx context.Context, kind kube.Kind, namespace string, query kube.Query, changed func(kube.WatchEvent)) {
 	w := newWatch(kind, namespace, query)

@@ -20,7 +20,7 @@ import (
 const planMark = "<!-- ordapply plan -->"
 
 // The scripts of the GitHub action and of docs/ci.md are run on a control plane as their
-// engines run them, with programs in the place of gh and curl that record what would be sent.
+// engines run them, with programs in the place of gh and curl that record the requests.
 func TestPipelines(t *testing.T) {
 	cluster := testcluster.Start(t)
 	t.Run("github", func(t *testing.T) { testGitHub(t, newPipeline(t, cluster, "github")) })
@@ -92,7 +92,7 @@ esac`)
 	earlier := func(comments string) {
 		require.NoError(t, os.WriteFile(filepath.Join(p.dir, "comments.json"), []byte(comments), 0o600))
 	}
-	// another bot repeats what people write, and so can people
+	// another bot repeats people's texts, and so can people
 	others := `{"id": 40, "user": {"login": "echo[bot]", "type": "Bot"}, "body": "<!-- ordapply plan -->"}, {"id": 41, "user": {"login": "eve", "type": "User"}, "body": "<!-- ordapply plan -->"}`
 	earlier("[" + others + "]")
 	comment := []string{temp, "GH_TOKEN=x", "PULL_REQUEST=7", "GITHUB_REPOSITORY=o/r"}
@@ -113,7 +113,7 @@ esac`)
 	require.Error(t, err, out)
 	require.NoFileExists(t, filepath.Join(p.dir, "evaluated"), "arguments are not evaluated")
 
-	// What the page passes are inputs that the action has, and all that it requires.
+	// The page passes inputs that the action has, and all that it requires.
 	page := yamlBlock(t, p, "# .github/workflows/deploy.yml")
 	var workflow struct {
 		Permissions map[string]string
@@ -293,8 +293,8 @@ func yamlBlock(t *testing.T, p *pipeline, first string) string {
 	return ""
 }
 
-// Whatever runs with credentials in reach is pinned: an action by its commit, an image by its
-// digest. The placeholders of the page say what to fill in.
+// Code with credentials in reach is pinned: an action by its commit, an image by its digest.
+// The placeholders of the page say what to fill in.
 func TestWhatRunsIsPinned(t *testing.T) {
 	root := filepath.Join("..", "..")
 	pages := []string{filepath.Join(root, "action.yml"), filepath.Join(root, "docs", "ci.md")}
@@ -317,7 +317,8 @@ func TestWhatRunsIsPinned(t *testing.T) {
 	require.Greater(t, found, 8)
 }
 
-// The page on installing verifies what the workflow signs and attests, by the workflow's name.
+// The page on installing verifies the workflow's signatures and attestations, by the
+// workflow's name.
 func TestAReleaseCanBeVerified(t *testing.T) {
 	root := filepath.Join("..", "..")
 	var release struct {

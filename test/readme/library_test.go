@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The page about libraries shows the program of examples/library, which its sh block
-// runs, and which has at most 30 lines of code.
+// The page about libraries shows the program of examples/library, of at most 30 lines of
+// code, and its sh block runs it.
 func TestLibraryProgram(t *testing.T) {
 	program := readPage(t, filepath.Join("..", "..", "examples", "library", "main.go"))
 	_, program, _ = strings.Cut(program, "\n")

@@ -66,8 +66,8 @@ func TestAnchors(t *testing.T) {
 	require.Equal(t, []string{"what--v-logs", "a_b-c--d", "a_b-c--d-1", "linked-v12"}, anchors(page))
 }
 
-// markdownFiles returns the Markdown files below a folder, in order, without
-// those that builds and tools leave behind.
+// markdownFiles returns the Markdown files below a folder, in order, without leftovers of
+// builds and tools.
 func markdownFiles(t *testing.T, folder string) []string {
 	t.Helper()
 	var files []string
@@ -93,7 +93,7 @@ func readPage(t *testing.T, path string) string {
 	return string(text)
 }
 
-// links returns the targets of a page's links, without those in code.
+// links returns the targets of a page's links, without links in code.
 func links(page string) []string {
 	var targets []string
 	text := regexp.MustCompile("`[^`]*`").ReplaceAllString(withoutCode(page), "``")

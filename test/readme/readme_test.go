@@ -14,10 +14,9 @@ import (
 	"github.com/ordapply/ordapply/test/testcluster"
 )
 
-// Every sh block in the README and in docs/ is run from the top of the
-// repository on a control plane, except those of the tutorial, which
-// TestTutorialPage in cmd/ordapply runs. Lines that start with make are part of
-// `make check` itself.
+// Every sh block in the README and in docs/ is run from the top of the repository on a
+// control plane, except the tutorial's, which TestTutorialPage in cmd/ordapply runs. Lines
+// that start with make are part of `make check` itself.
 func TestDocumentedCommandsWork(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	require.NoError(t, err)

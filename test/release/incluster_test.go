@@ -32,7 +32,7 @@ func startCluster(t *testing.T) *cluster {
 	return c
 }
 
-// run runs a program and returns what it printed.
+// run runs a program and returns its output.
 func (c *cluster) run(program string, args ...string) string {
 	c.t.Helper()
 	cmd := exec.Command(filepath.Join(c.bin, program), args...)

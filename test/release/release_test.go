@@ -25,7 +25,7 @@ import (
 	modzip "golang.org/x/mod/zip"
 )
 
-// These tests install what `make release-snapshot` built, each into an empty home.
+// These tests install the files of `make release-snapshot`, each into an empty home.
 
 func dist(t *testing.T) string {
 	t.Helper()
@@ -37,7 +37,7 @@ func dist(t *testing.T) string {
 	return dir
 }
 
-// metadata returns which build the results are of.
+// metadata returns the build of the results.
 func metadata(t *testing.T) build {
 	t.Helper()
 	var from build
@@ -107,7 +107,7 @@ func unpack(t *testing.T, name string) map[string][]byte {
 	}
 }
 
-// inHome runs a command whose home is empty but for what was installed there.
+// inHome runs a command whose home is empty but for installed files.
 func inHome(t *testing.T, home, stdin string, command ...string) string {
 	t.Helper()
 	cmd := exec.Command(command[0], command[1:]...)
@@ -120,7 +120,7 @@ func inHome(t *testing.T, home, stdin string, command ...string) string {
 	return string(out)
 }
 
-// requireOwnVersion checks what `version -o json` prints.
+// requireOwnVersion checks the output of `version -o json`.
 func requireOwnVersion(t *testing.T, printed string) {
 	t.Helper()
 	var v struct{ Version, Commit, Platform string }
@@ -185,8 +185,8 @@ func TestSBOMs(t *testing.T) {
 	}
 }
 
-// The krew manifest names each archive with its checksum, and what krew makes of it,
-// a folder in its store and a link, runs as `kubectl ordapply`.
+// The krew manifest names each archive with its checksum, and krew's installation, a folder
+// in its store and a link, runs as `kubectl ordapply`.
 func TestInstallFromKrew(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(dist(t), "krew", "ordapply.yaml"))
 	require.NoError(t, err)
@@ -261,8 +261,8 @@ func TestFormulae(t *testing.T) {
 	}
 }
 
-// The layouts are valid and for both processors; the user is not root. What is signed is the
-// digest of each.
+// The layouts are valid and for both processors; the user is not root. The digest of each is
+// signed.
 func TestImageLayouts(t *testing.T) {
 	digests, err := os.ReadFile(filepath.Join(dist(t), "images", "digests.txt"))
 	require.NoError(t, err)
@@ -317,7 +317,7 @@ func TestRunImages(t *testing.T) {
 	}
 }
 
-// What `go install` builds of a tag tells that tag. The module is served from a folder,
+// A binary of `go install` at a tag reports that tag. The module is served from a folder,
 // as a proxy serves it.
 func TestGoInstall(t *testing.T) {
 	const path, tag = "github.com/ordapply/ordapply", "v0.0.1-test"

@@ -1,7 +1,6 @@
 // Package standin replaces the programs in Pods on a localcluster, where no
-// containers run: for webhooks, conversion webhooks and aggregated APIs it is
-// the HTTPS server behind their Services, and for operators it writes what they
-// would write.
+// containers run: for webhooks, conversion webhooks and aggregated APIs it is the HTTPS
+// server behind their Services, and it makes the writes of operators.
 //
 //	pods, err := standin.Listen(socket)                       // before the cluster starts
 //	cluster, err := testcluster.Up(bin, dir, progress, "--pod-proxy", socket)
@@ -32,8 +31,8 @@ type Pods struct {
 	calls     atomic.Int64
 }
 
-// Listen opens the proxy for `localcluster up --pod-proxy`: it serves requests
-// to addresses of Pods, and forwards others, such as those to a kubelet.
+// Listen opens the proxy for `localcluster up --pod-proxy`: it serves requests to addresses
+// of Pods, and forwards others, such as requests to a kubelet.
 func Listen(socket string) (*Pods, error) {
 	authority, err := newAuthority()
 	if err != nil {

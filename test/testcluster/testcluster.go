@@ -32,8 +32,8 @@ type Cluster struct {
 	output     bytes.Buffer // output of localcluster; must not be read before it has ended
 }
 
-// Start runs a control plane until the test ends. flags are those of
-// `localcluster up`. Without the command the test is skipped; in CI it fails.
+// Start runs a control plane until the test ends. flags are for `localcluster up`. Without
+// the command the test is skipped; in CI it fails.
 func Start(t testing.TB, flags ...string) *Cluster {
 	t.Helper()
 	bin, err := Find("localcluster")

@@ -14,8 +14,8 @@ import (
 )
 
 // TestTime compares how long an apply takes with the time that the program takes by itself
-// when everything is sent to the API server at once, again and again until it is
-// accepted. ordapply may be a tenth slower, and a second for what it does besides.
+// when everything is sent to the API server at once, again and again until it is accepted.
+// ordapply may be a tenth slower, and a second for its other work.
 func TestTime(t *testing.T) {
 	if os.Getenv("ORDAPPLY_TIME") == "" {
 		t.Skip("measures: set ORDAPPLY_TIME=1 on a machine that has nothing else to do")
@@ -33,7 +33,7 @@ func TestTime(t *testing.T) {
 }
 
 // byItself returns how long it takes until kubectl has applied a stream and all Pods are
-// ready. Helm's order is the program's own: what runs before an install has ended by then.
+// ready. Helm's order is the program's own: pre-install hooks have ended by then.
 func byItself(t *testing.T, stream []byte) time.Duration {
 	t.Helper()
 	cluster, _, file := start(t, stream)
@@ -48,8 +48,8 @@ func byItself(t *testing.T, stream []byte) time.Duration {
 	return time.Since(begin)
 }
 
-// parts splits a stream into the Namespaces and what runs before an install, if a Job does, and
-// the rest.
+// parts splits a stream into the Namespaces with pre-install hooks, if one is a Job, and the
+// rest.
 func parts(t *testing.T, stream []byte) [][]byte {
 	t.Helper()
 	var before, rest []string

@@ -17,8 +17,8 @@ import (
 )
 
 // TestFirstTry applies each program to an empty cluster with the default flags, as its
-// stream stands and in as many other orders as ORDAPPLY_SHUFFLES says (0). What its
-// controllers wrote meanwhile is theirs: the next apply changes nothing.
+// stream stands and in as many other orders as ORDAPPLY_SHUFFLES says (0). Writes of its
+// controllers meanwhile are theirs: the next apply changes nothing.
 func TestFirstTry(t *testing.T) {
 	ordapply := needPrograms(t)
 	eachProgram(t, func(t *testing.T, stream []byte) {
@@ -34,7 +34,7 @@ func TestFirstTry(t *testing.T) {
 	})
 }
 
-// shuffles returns in how many other orders each stream is applied: ORDAPPLY_SHUFFLES, or none.
+// shuffles returns the number of other orders of each stream: ORDAPPLY_SHUFFLES, or none.
 func shuffles(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("ORDAPPLY_SHUFFLES")

@@ -17,7 +17,7 @@ import (
 // Terminal is an emulated terminal.
 type Terminal struct {
 	columns, rows int
-	lines         [][]rune // all lines, including those that scrolled out
+	lines         [][]rune // all lines, including scrolled-out ones
 	top           int      // index of the screen's first line
 	row, column   int      // of the cursor, within the screen
 	noWrap        bool
@@ -135,8 +135,8 @@ func (t *Terminal) line() *[]rune {
 	return &t.lines[t.top+t.row]
 }
 
-// Text returns all visible text, including what scrolled out, without trailing
-// spaces and empty lines.
+// Text returns all visible text, including scrolled-out lines, without trailing spaces and
+// empty lines.
 func (t *Terminal) Text() string {
 	var out []string
 	for _, line := range t.lines {

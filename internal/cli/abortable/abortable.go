@@ -1,6 +1,6 @@
-// Package abortable runs what may block forever, such as reading a FIFO or a server that
-// does not answer, so that a command ends at its --timeout or when it is interrupted, and
-// reports what it is waiting for:
+// Package abortable runs calls that may block forever, such as reading a FIFO or a server
+// that does not answer, so that a command ends at its --timeout or when it is interrupted,
+// and names the pending call:
 //
 //	text, err := abortable.ReadFile(ctx, "order.yaml", "--order")
 package abortable
@@ -13,8 +13,7 @@ import (
 	"github.com/ordapply/ordapply/internal/activity"
 )
 
-// Interruption is the cause of a canceled context: the command was interrupted,
-// whatever it was waiting for.
+// Interruption is the cause of a canceled context: the command was interrupted.
 type Interruption struct{}
 
 // Error returns the message of an interrupted run.

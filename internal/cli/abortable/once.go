@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// A command reads each file that a flag names once, whatever uses it: a FIFO, as of a shell's
-// <(…), can be read only once, and a file may change in the meantime. A command that runs
-// several times in one process, once for each cluster of a fleet, reads its manifests once, too.
+// A command reads each file that a flag names once for all uses: a FIFO, as of a shell's <(…),
+// can be read only once, and a file may change in the meantime. A command that runs several
+// times in one process, once for each cluster of a fleet, reads its manifests once, too.
 
 type onceKey struct{}
 
-// readings is what was read, or is being read, by its key.
+// readings are finished and pending reads by key.
 type readings struct {
 	mu        sync.Mutex
 	all       map[any]func() (any, error)
@@ -38,9 +38,9 @@ func readFilesOnce(ctx context.Context) context.Context {
 	return context.WithValue(ctx, onceKey{}, &readings{all: map[any]func() (any, error){}})
 }
 
-// Once returns what read returns. In the context of a command it returns what the first call
-// with the same key did, which callers must not change. It may block as long as read
-// does, so call it only within Run.
+// Once returns the result of read. In the context of a command it is the result of the first
+// call with the same key, which callers must not change. It may block as long as read does,
+// so call it only within Run.
 func Once[T any](ctx context.Context, key any, read func() (T, error)) (T, error) {
 	known, _ := ctx.Value(onceKey{}).(*readings)
 	if known == nil {

@@ -30,8 +30,7 @@ type slowNotices struct {
 
 type slowKey struct{}
 
-// startSlowNotices starts reporting what a command waits for, until the context is
-// done.
+// startSlowNotices starts reporting slow steps of a command, until the context is done.
 func startSlowNotices(ctx context.Context, log *activity.Log, stderr io.Writer) context.Context {
 	notices := &slowNotices{notify: func(text string) { plain.Fprintln(stderr, text) }}
 	if say, ok := ctx.Value(sayKey{}).(func(string)); ok {

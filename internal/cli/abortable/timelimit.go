@@ -18,10 +18,10 @@ import (
 // DeadlineError is the cause of a context whose --timeout has expired.
 type DeadlineError struct {
 	after time.Duration
-	doing func() string // what the command was waiting for
+	doing func() string // the command's pending step
 }
 
-// Error names the limit, and what was being waited for: "timed out after 2m (--timeout) while …".
+// Error names the limit and the pending step: "timed out after 2m (--timeout) while …".
 func (e *DeadlineError) Error() string {
 	text := fmt.Sprintf("timed out after %s (--timeout)", e.after)
 	if doing := e.doing(); doing != "" {
@@ -39,8 +39,8 @@ func (e *DeadlineError) Timeout() bool { return true }
 // Temporary is part of net.Error.
 func (e *DeadlineError) Temporary() bool { return true }
 
-// Limit adds the deadline of --timeout to a command's context, and starts
-// to record what the command waits for.
+// Limit adds the deadline of --timeout to a command's context, and starts to record its
+// steps.
 func Limit(cmd *cobra.Command, limit time.Duration) {
 	ctx := cmd.Context()
 	over := new(DeadlineError)

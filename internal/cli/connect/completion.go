@@ -16,7 +16,7 @@ import (
 	"github.com/ordapply/ordapply/kube"
 )
 
-// clusterTimeout is how long a cluster is waited for.
+// clusterTimeout limits the wait for a cluster.
 const clusterTimeout = 3 * time.Second
 
 // InstallCompletion completes the flags of all commands below root, and the names of apply
@@ -70,8 +70,7 @@ func valuesOf(flag *pflag.Flag) cobra.CompletionFunc {
 	return nil
 }
 
-// choicesOf returns the values of a flag that has a few, among those that its
-// usage names.
+// choicesOf returns the values of a flag that has a few, if its usage names them.
 func choicesOf(flag *pflag.Flag) []string {
 	candidates := map[string][]string{
 		"adopt":    {"never", "unowned", "any"},
@@ -121,7 +120,7 @@ func limited(cmd *cobra.Command) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, clusterTimeout)
 }
 
-// ask returns what a function finds in the cluster.
+// ask returns a function's results from the cluster.
 func ask(cmd *cobra.Command, find func(context.Context, *Target) []string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	ctx, cancel := limited(cmd)
 	defer cancel()
@@ -155,7 +154,7 @@ func setNames(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cob
 	})
 }
 
-// revisions completes the revisions of an apply set, with what the history says of each.
+// revisions completes the revisions of an apply set, with their history entries.
 func revisions(cmd *cobra.Command, name string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return ask(cmd, func(ctx context.Context, target *Target) []string {
 		set, err := OpenExisting(ctx, target, name)

@@ -1,7 +1,6 @@
 // Package connect leads a command from its flags to a cluster and to an apply set on it.
 //
-// It completes what a user types at a shell's prompt beyond names
-// of commands and flags: values of flags, contexts, namespaces and apply sets.
+// It completes values of flags, contexts, namespaces and apply sets at a shell's prompt.
 //
 //	connect.InstallCompletion(root)
 //
@@ -14,8 +13,8 @@
 //	set, err := connect.OpenExisting(ctx, target, "configmap/shop")
 //	run, err := f.SetFlags.Open(ctx, connect.Job{Target: target, Stream: stream, Plan: plan}, applier, os.Stderr)
 //
-// It also connects a command to the cluster that kubectl would use, and explains
-// what is wrong if it cannot:
+// It also connects a command to the cluster that kubectl would use, and explains why it
+// cannot:
 //
 //	target, err := connect.To(ctx, genericclioptions.NewConfigFlags(true))
 //

@@ -64,10 +64,10 @@ func ReadContext(ctx context.Context, flags *genericclioptions.ConfigFlags) (Kub
 	})
 }
 
-// Names are what a kubeconfig defines, sorted.
+// Names are the names in a kubeconfig, sorted.
 type Names struct{ Contexts, Clusters, Users []string }
 
-// ReadNames reads what a kubeconfig defines.
+// ReadNames reads the names in a kubeconfig.
 func ReadNames(ctx context.Context, flags *genericclioptions.ConfigFlags) (Names, error) {
 	return abortable.Run(ctx, "reading "+kubeconfigFiles(flags), func(context.Context) (Names, error) {
 		raw, err := flags.ToRawKubeConfigLoader().RawConfig()
@@ -75,11 +75,11 @@ func ReadNames(ctx context.Context, flags *genericclioptions.ConfigFlags) (Names
 	})
 }
 
-// Place is where a context of a kubeconfig leads: a namespace of an API server. Gateways
+// Place is the target of a context of a kubeconfig: a namespace of an API server. Gateways
 // tell API servers with the same URL apart by the other fields.
 type Place struct{ Server, ProxyURL, TLSServerName, Namespace string }
 
-// ReadContexts reads where the contexts of a kubeconfig lead. The map is nil only with an
+// ReadContexts reads the targets of a kubeconfig's contexts. The map is nil only with an
 // error.
 func ReadContexts(ctx context.Context, flags *genericclioptions.ConfigFlags) (map[string]Place, error) {
 	return abortable.Run(ctx, "reading "+kubeconfigFiles(flags), func(context.Context) (map[string]Place, error) {
@@ -99,14 +99,14 @@ func ReadContexts(ctx context.Context, flags *genericclioptions.ConfigFlags) (ma
 	})
 }
 
-// Program is a user of a kubeconfig who logs in with a program.
+// Program is a user of a kubeconfig with a login program.
 type Program struct {
 	User  string
 	Field string // exec or auth-provider
 }
 
-// ProgramOf returns the first user of a kubeconfig, by name, who logs in with a program; nil
-// if there is none. It starts no program.
+// ProgramOf returns the first user of a kubeconfig, by name, with a login program; nil if
+// there is none. It starts no program.
 func ProgramOf(ctx context.Context, flags *genericclioptions.ConfigFlags) (*Program, error) {
 	return abortable.Run(ctx, "reading "+kubeconfigFiles(flags), func(context.Context) (*Program, error) {
 		raw, err := flags.ToRawKubeConfigLoader().RawConfig()
@@ -122,7 +122,7 @@ func ProgramOf(ctx context.Context, flags *genericclioptions.ConfigFlags) (*Prog
 	})
 }
 
-// kubeconfigFiles names the files that readKubeconfig and readContext read.
+// kubeconfigFiles names the files that readKubeconfig and ReadContext read.
 func kubeconfigFiles(flags *genericclioptions.ConfigFlags) string {
 	text := "the kubeconfig " + clientcmd.RecommendedHomeFile
 	if name := deref(flags.KubeConfig); name != "" {

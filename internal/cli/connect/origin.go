@@ -7,7 +7,7 @@ import (
 	"github.com/ordapply/ordapply/state/history"
 )
 
-// origin returns what the history stores about where a stream comes from.
+// origin returns the origin of a stream for the history.
 func (f *SetFlags) origin() history.Origin {
 	return history.Origin{Commit: commit(os.Getenv), Message: f.Message}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The commit is that of the CI system, whichever it is; what is no hash is not stored.
+// The commit is that of the CI system, whichever it is; only a hash is stored.
 func TestCommitOfAPipeline(t *testing.T) {
 	hash := strings.Repeat("0123456789abcdef", 3)[:40]
 	for _, name := range commitVariables() {

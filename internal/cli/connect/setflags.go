@@ -123,7 +123,7 @@ func (f *SetFlags) Check() error {
 	return nil
 }
 
-// Keep returns which values of Secrets the history keeps.
+// Keep returns the value of --history-secrets.
 func (f *SetFlags) Keep() history.Keep { return history.Keep(f.secrets) }
 
 // CheckHistory refuses invalid values of --history-limit and --history-secrets.
@@ -134,8 +134,8 @@ func (f *SetFlags) CheckHistory() error {
 	return usage.OneOf("history-secrets", f.secrets, string(history.KeepInNamespace), string(history.KeepNone))
 }
 
-// RevisionMetadata returns what the history stores about a run in addition to its plan
-// and stream: how the plan was built. order is the file of --order, or "".
+// RevisionMetadata returns the history's metadata of a run, besides its plan and stream:
+// how the plan was built. order is the file of --order, or "".
 func (f *SetFlags) RevisionMetadata(ctx context.Context, options ordering.Options, order string) (state.RevisionMetadata, error) {
 	m := state.RevisionMetadata{Revision: history.Revision{Options: options, Origin: f.origin()}, Limit: f.Limit, Keep: f.Keep()}
 	if order == "" {
@@ -146,15 +146,15 @@ func (f *SetFlags) RevisionMetadata(ctx context.Context, options ordering.Option
 	return m, err
 }
 
-// Job is what a run applies to its apply set.
+// Job is the work of a run on its apply set.
 type Job struct {
 	Target   *Target
 	Stream   *apply.Stream
 	Plan     *ordering.Plan
-	Metadata state.RevisionMetadata // what the history stores about it
+	Metadata state.RevisionMetadata // for the history
 }
 
-// metadata returns what the history stores, with the account of the run.
+// metadata returns the history's metadata, with the account of the run.
 func (j Job) metadata() state.RevisionMetadata {
 	m := j.Metadata
 	m.User = j.Target.User

@@ -25,15 +25,15 @@ type Set struct {
 // Entry is a revision as a listing has it.
 type Entry = history.Entry
 
-// SetReader is what Find asks.
+// SetReader is a cluster for FindSets.
 type SetReader interface {
 	history.Lister
 	kube.Discovery
 }
 
-// FindSets returns the apply sets whose parents are in a namespace or
-// cluster-scoped, or all for "", by namespace and name. Kinds that may not be
-// listed are left out, and notes say so. It is an error if no kind may be listed.
+// FindSets returns the apply sets whose parents are in a namespace or cluster-scoped, or
+// all for "", by namespace and name. Kinds that may not be listed are left out, and notes
+// say so. It is an error if no kind may be listed.
 func FindSets(ctx context.Context, cluster SetReader, namespace string) (sets []Set, notes []string, err error) {
 	newest, err := history.NewestOfAll(ctx, cluster, namespace)
 	if err != nil {
@@ -78,7 +78,7 @@ func find(ctx context.Context, cluster SetReader, gvk schema.GroupVersionKind, n
 	parents, err := cluster.List(ctx, kind, namespace, kube.Query{Labels: applyset.IDLabel, Metadata: true})
 	for _, live := range parents {
 		live.SetGroupVersionKind(gvk)
-		p, fault := applyset.ReadParent(live) // of a damaged one, what can be read
+		p, fault := applyset.ReadParent(live) // of a damaged one, the readable part
 		if fault != nil {
 			notes = append(notes, fault.Error())
 		}

@@ -108,8 +108,8 @@ func (e *UnreadError) Error() string {
 	return fmt.Sprintf("not read for %s: the last %d bytes are lost", e.Waited, e.Bytes)
 }
 
-// AwaitWriter returns 0 when done is closed, or the time that it waited: CloseTimeout
-// since the last progress, or 2 seconds once stop is closed.
+// AwaitWriter returns 0 when done is closed, or the time that it waited: CloseTimeout since
+// the last progress, or 2 seconds once stop is closed.
 func AwaitWriter(stop, done, progress <-chan struct{}) time.Duration {
 	limit := CloseTimeout
 	for {
@@ -154,7 +154,7 @@ func (w *Writer) next() (next []byte, last bool) {
 	return w.pending[:min(writeSize, len(w.pending))], w.closed
 }
 
-// written records what was written of the pending bytes.
+// written records the progress with the pending bytes.
 func (w *Writer) written(n int, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// What lies below a folder may come from someone else, such as the author of a pull request.
+// Files below a folder may come from someone else, such as the author of a pull request.
 // Unlike Write, the functions here follow no symbolic link below the folder, and a relative
 // folder stays below the working directory.
 
@@ -66,7 +66,7 @@ func RemoveBelow(dir, name string) error {
 	return nil
 }
 
-// openFolder opens a folder for access to what is below it.
+// openFolder opens a folder for access to files below it.
 func openFolder(dir string, create bool) (*os.Root, error) {
 	if !filepath.IsLocal(dir) {
 		if create {

@@ -19,7 +19,7 @@ type Checked struct {
 	err error
 }
 
-// NewChecked returns a writer that passes on what is written to w.
+// NewChecked returns a writer that passes its writes on to w.
 func NewChecked(w io.Writer) *Checked { return &Checked{to: w} }
 
 // Write writes to the underlying writer.
@@ -28,7 +28,7 @@ func (c *Checked) Write(p []byte) (int, error) {
 	if err == nil {
 		return n, nil
 	}
-	var path *os.PathError // its path is that of whatever standard output is
+	var path *os.PathError // its path is that of standard output
 	if errors.As(err, &path) {
 		err = path.Err
 	}

@@ -25,8 +25,8 @@ type destination struct {
 	descriptor bool
 }
 
-// CheckWritable reports whether Write could write to name, as far as that can be
-// determined without writing.
+// CheckWritable reports whether Write could write to name, as far as that can be determined
+// without writing.
 func CheckWritable(name string) error {
 	at, err := find(name)
 	if err == nil {

@@ -207,8 +207,7 @@ func TestAFileAppearsWhole(t *testing.T) {
 	}
 }
 
-// Below a folder no link is followed, whatever it points to, and an existing file keeps its
-// mode.
+// Below a folder no link is followed, and an existing file keeps its mode.
 func TestBelowAFolder(t *testing.T) {
 	dir, outside := filepath.Join(t.TempDir(), "deploy"), t.TempDir()
 	require.NoError(t, WriteBelow(dir, "layers/a.yaml", 0o644, []byte("one")))

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// keepOwner sets the owner of a file to that of the file it replaces. Only root
-// may do so; otherwise the file belongs to the user, as with any editor.
+// keepOwner sets the owner of a file to the replaced file's. Only root may do so; otherwise
+// the file belongs to the user, as with any editor.
 func keepOwner(file *os.File, was fs.FileInfo) {
 	if stat, ok := was.Sys().(*syscall.Stat_t); ok {
 		_ = file.Chown(int(stat.Uid), int(stat.Gid))

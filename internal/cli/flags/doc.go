@@ -1,9 +1,8 @@
 // Package flags has the flags of all commands: their help, and their values from the command line,
 // the environment and the file of --config.
 //
-// It writes the help of commands: verbs by task, flags by topic, and
-// what few people need by name only, with a command that explains it. kubectl's
-// flags are apart, as in kubectl.
+// It writes the help of commands: verbs by task, flags by topic, and rarely used flags by
+// name only, with a command that explains them. kubectl's flags are apart, as in kubectl.
 //
 //	flags.InstallHelp(root, columns, flags.Task{Title: "Apply and delete:", Verbs: []string{"apply", "delete"}})
 //

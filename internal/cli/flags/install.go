@@ -14,8 +14,8 @@ type Task struct {
 }
 
 // InstallHelp gives a tree of commands this help, and the command options. Texts are
-// wrapped at a number of columns, or not at all if it is 0. Verbs that no task
-// names stand under the last one.
+// wrapped at a number of columns, or not at all if it is 0. Verbs that no task names stand
+// under the last one.
 func InstallHelp(root *cobra.Command, columns func() int, tasks ...Task) {
 	root.AddCommand(newOptions(columns))
 	for _, task := range tasks {

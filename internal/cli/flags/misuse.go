@@ -37,8 +37,8 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return usage.Errorf("%w%s (%s --help lists all)", err, near, cmd.CommandPath())
 }
 
-// otherTool says what does here what a flag of kubectl, Helm or other tools does there; "" if
-// it is not known as one.
+// otherTool names the equivalent of a flag of kubectl, Helm or other tools; "" for any other
+// flag.
 func otherTool(flag string) string {
 	switch flag {
 	case "debug", "loglevel", "log-level", "trace", "verbose":
@@ -55,8 +55,8 @@ func otherTool(flag string) string {
 	return ""
 }
 
-// similarFlag suggests the flag that an unknown one was meant as: one of the command, or one
-// of apply, which not all commands have.
+// similarFlag suggests a flag for an unknown one: of the command, or of apply, which other
+// commands may lack.
 func similarFlag(cmd *cobra.Command, name string) string {
 	similar := func(cmd *cobra.Command) (string, bool) {
 		return nearest.Best(slices.Sorted(maps.Keys(flagsOfVerb(cmd))), func(flag string) (int, bool) { return nearest.Distance(name, flag) })

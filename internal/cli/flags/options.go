@@ -11,8 +11,8 @@ import (
 	"github.com/ordapply/ordapply/internal/nearest"
 )
 
-// newOptions returns the command that explains the flags that a command's help
-// only names, and without a command those of kubectl and of every command.
+// newOptions returns the command that explains the flags that a command's help only names,
+// and without a command kubectl's and the common flags.
 func newOptions(columns func() int) *cobra.Command {
 	return &cobra.Command{
 		Use:   "options [COMMAND]",

@@ -87,8 +87,8 @@ func negativeTimes(cmd *cobra.Command) []error {
 	return errs
 }
 
-// noteSimilarVariables prints notes about environment variables that resemble
-// those of a flag. Others with the prefix may belong to other programs.
+// noteSimilarVariables prints notes about environment variables that resemble a flag's.
+// Others with the prefix may belong to other programs.
 func noteSimilarVariables(cmd *cobra.Command) {
 	known := flagsOfVerb(cmd.Root())
 	for _, entry := range os.Environ() {
@@ -221,7 +221,7 @@ func flagText(flag *pflag.Flag, value yaml.Node) (string, error) {
 	return strings.Join(list, ","), nil
 }
 
-// flagsOf returns all flags of all commands, by name.
+// flagsOfVerb returns all flags of a command and of commands below it, by name.
 func flagsOfVerb(cmd *cobra.Command) map[string]*pflag.Flag {
 	flags := map[string]*pflag.Flag{}
 	add := func(flag *pflag.Flag) { flags[flag.Name] = flag }
@@ -233,8 +233,8 @@ func flagsOfVerb(cmd *cobra.Command) map[string]*pflag.Flag {
 	return flags
 }
 
-// TimeLimit returns a command's --timeout; 0 means none. Before the config file
-// is read, it is that of the command line or the environment.
+// TimeLimit returns a command's --timeout; 0 means none. Before the config file is read, it
+// is from the command line or the environment.
 func TimeLimit(cmd *cobra.Command) time.Duration {
 	flag := cmd.Flags().Lookup("timeout")
 	if flag == nil {
@@ -244,7 +244,7 @@ func TimeLimit(cmd *cobra.Command) time.Duration {
 	if set := os.Getenv(envName(flag.Name)); set != "" && !flag.Changed {
 		text = set
 	}
-	limit, _ := time.ParseDuration(text) // setUnsetFlags rejects invalid values
+	limit, _ := time.ParseDuration(text) // ApplyDefaults rejects invalid values
 	return limit
 }
 
@@ -265,6 +265,6 @@ func FlagValue(ctx context.Context, cmd *cobra.Command, args []string, name stri
 	if value := os.Getenv(envName(name)); value != "" {
 		return value
 	}
-	file, _ := readConfig(ctx, cmd) // use what could be read
+	file, _ := readConfig(ctx, cmd) // use the readable part
 	return file.values[name]
 }

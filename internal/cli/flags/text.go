@@ -11,7 +11,7 @@ import (
 	"github.com/ordapply/ordapply/internal/view/terminal"
 )
 
-// usageOf returns what a command's help says after its description.
+// usageOf returns a command's help after its description.
 func usageOf(cmd *cobra.Command, columns int) string {
 	var out strings.Builder
 	out.WriteString("Usage:\n")
@@ -72,8 +72,8 @@ func writeFlags(out *strings.Builder, cmd *cobra.Command, columns int) {
 	}
 }
 
-// flagsOf returns a command's own flags by topic, those that few need, and
-// whether it has kubectl's.
+// flagsOf returns a command's own flags by topic, its further flags, and whether it has
+// kubectl's.
 func flagsOf(cmd *cobra.Command) (own map[string]*pflag.FlagSet, further *pflag.FlagSet, kubectl bool) {
 	own, further = map[string]*pflag.FlagSet{}, pflag.NewFlagSet("", pflag.ContinueOnError)
 	shared := kubectlFlags()
@@ -96,7 +96,7 @@ func flagsOf(cmd *cobra.Command) (own map[string]*pflag.FlagSet, further *pflag.
 	return own, further, kubectl
 }
 
-// topicsOf returns to how many topics a command's flags belong.
+// topicsOf returns the number of topics of a command's flags.
 func topicsOf(cmd *cobra.Command) int {
 	seen := map[string]bool{}
 	cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) { seen[topicOf(flag.Name).title] = true })

@@ -8,8 +8,8 @@ type topic struct {
 	common, further []string
 }
 
-// topics are the groups of flags in the order of the help. The last one has what
-// the others do not name.
+// topics are the groups of flags in the order of the help. The last one has all other
+// flags.
 func topics() []topic {
 	return []topic{
 		{

@@ -17,7 +17,7 @@ import (
 	"github.com/ordapply/ordapply/internal/limits"
 )
 
-// chartFiles reads the Chart.yaml files below a folder, also those in packed charts.
+// chartFiles reads the Chart.yaml files below a folder, also in packed charts.
 type chartFiles struct {
 	found  map[string][]byte // by their folder, "." for the chart itself
 	packed int64             // bytes that were decompressed
@@ -60,8 +60,8 @@ func (f *chartFiles) packedChart(ctx context.Context, file string) (map[string][
 	return inside, nil
 }
 
-// add stores a Chart.yaml, or those in a packed chart; depth is the number of charts that
-// one is in. It ignores other files.
+// add stores a Chart.yaml, or all in a packed chart; depth is the number of charts that one
+// is in. It ignores other files.
 func (f *chartFiles) add(name string, depth int, read func() ([]byte, error)) error {
 	switch {
 	case path.Base(name) == "Chart.yaml":
@@ -114,8 +114,8 @@ func readFile(name string, archive io.Reader) ([]byte, error) {
 	return io.ReadAll(archive)
 }
 
-// unpacked reads a packed chart, until all of them are larger than the limit. What is skipped
-// counts, too, because it is decompressed.
+// unpacked reads a packed chart, until all of them are larger than the limit. Skipped files
+// count, too, because they are decompressed.
 type unpacked struct {
 	files  *chartFiles
 	zipped io.Reader

@@ -45,8 +45,8 @@ func (l *textList) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// ReadCharts reads what a chart, and the subcharts in its charts folder, packed
-// or not, say about their order. The chart itself may be packed, too.
+// ReadCharts reads the order of a chart and of the subcharts in its charts folder, packed
+// or not. The chart itself may be packed, too.
 func ReadCharts(ctx context.Context, folder string) ([]ordering.Chart, error) {
 	files, err := readChartFiles(ctx, folder)
 	if err != nil {
@@ -111,7 +111,7 @@ func (t *chartTree) parse(folder string) (chartFile, error) {
 	return file, err
 }
 
-// chart returns what a Chart.yaml says about its order.
+// chart returns the order in a Chart.yaml.
 func (f chartFile) chart(at string) (ordering.Chart, error) {
 	chart := ordering.Chart{Path: at}
 	if waits, ok := f.Annotations["helm.sh/depends-on/subcharts"]; ok {

@@ -16,7 +16,7 @@ import (
 )
 
 // checkAnnotations checks the ordapply.dev annotations of resources and hooks. It leaves
-// out what apply.NewStream reports, and what the plan reports about its resources.
+// out faults that apply.NewStream or, for its resources, the plan reports.
 func checkAnnotations(stream *apply.Stream) (faults []error, remarks []string) {
 	all := slices.Concat(stream.Resources, stream.Hooks)
 	metas := metasOf(all)
@@ -51,8 +51,8 @@ func checkAnnotations(stream *apply.Stream) (faults []error, remarks []string) {
 }
 
 // CheckDeletion checks the annotations of a stream that is to be deleted, and the kinds
-// that its options name. What only affects an apply is a remark. What orders the
-// deletion, or may be meant to keep a resource, is an error.
+// that its options name. Faults that only affect an apply are remarks. Faults that affect
+// the deletion's order, or may be meant to keep a resource, are errors.
 func CheckDeletion(stream *apply.Stream, options ordering.Options, t *connect.Target) (remarks []string, err error) {
 	var faults []error
 	for _, found := range annotationsOf(stream) {

@@ -17,7 +17,7 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
-// HealthFlags configure how health is assessed.
+// HealthFlags configure the assessment of health.
 type HealthFlags struct {
 	rules  string
 	argocd string

@@ -65,8 +65,8 @@ var errSkippedFunction = errors.New("no resource has " + "ordapply.dev/layer: th
 	"Did kustomize skip the function? It needs --enable-alpha-plugins, and an exec function also --enable-exec, without which it is skipped silently; " +
 	"kubectl apply -k runs no functions. Or pass the order here, with --order FILE")
 
-// Read returns the manifests, stamped with --order. On error it also returns
-// those that could be read.
+// Read returns the manifests, stamped with --order. On error it also returns the readable
+// ones.
 func (f *StreamFlags) Read(cmd *cobra.Command) ([]apply.Input, error) {
 	files, err := f.sources(cmd)
 	if err != nil {
@@ -97,7 +97,7 @@ func (f *StreamFlags) Read(cmd *cobra.Command) ([]apply.Input, error) {
 	return inputs, f.applySelector(inputs)
 }
 
-// withOutcome adds what became of the command to an error, if it would have written.
+// withOutcome adds the command's outcome to an error, if it would have written.
 func (f *StreamFlags) withOutcome(err error) error {
 	if f.Outcome == "" {
 		return err
@@ -256,7 +256,7 @@ type fileText struct {
 	text   []byte
 }
 
-// argumentKey is the key of a -f argument, or of that of -k, that is read once.
+// argumentKey is the key of an argument of -f or -k that is read once.
 type argumentKey struct {
 	name                                string
 	recursive, kustomize, plugins, exec bool

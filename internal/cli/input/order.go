@@ -31,12 +31,12 @@ func ReadOrder(ctx context.Context, name string) (*OrderFile, error) {
 	return ParseOrder(name, text)
 }
 
-// ParseOrder parses the text of such a file; name is for messages. Unknown
-// or misspelt fields are errors, so that a file is never applied in part.
+// ParseOrder parses the text of such a file; name is for messages. Unknown or misspelt
+// fields are errors, so that a file is never applied in part.
 func ParseOrder(name string, text []byte) (*OrderFile, error) {
 	order, malformed := sortorder.Parse(text)
 	file := &OrderFile{Order: order}
-	fields, _ := sortorder.ReadApplier(text) // its problems are among those of Parse
+	fields, _ := sortorder.ReadApplier(text) // Parse has reported its problems
 	if err := joinErrors(malformed, file.read(fields)); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s is not valid", name), err)
 	}
@@ -64,8 +64,8 @@ func joinErrors(malformed, wrong error) error {
 	return errors.Join(errs...)
 }
 
-// ParseStoredOrder parses the order file stored in a revision. It was validated
-// when it was applied, so only the stacks are read.
+// ParseStoredOrder parses the order file stored in a revision. It was validated when it was
+// applied, so only the stacks are read.
 func ParseStoredOrder(name string, text []byte) (*OrderFile, error) {
 	file := &OrderFile{}
 	fields, err := sortorder.ReadApplier(text)

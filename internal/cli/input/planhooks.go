@@ -15,9 +15,9 @@ import (
 )
 
 // MarkHooks marks the inputs that are hooks, which run around the plan or within it. If Argo
-// CD's annotations define the order, Argo CD's rules decide which these are, and the options
-// get its order source, also if the rest of the stream has none of its annotations. Helm's
-// hooks stay with the resources where the options do not run them.
+// CD's annotations define the order, Argo CD's rules define them, and the options get its
+// order source, also if the rest of the stream has none of its annotations. Helm's hooks
+// stay with the resources where the options do not run them.
 func MarkHooks(inputs []apply.Input, options *ordering.Options) []apply.Input {
 	metas := make([]ordering.Resource, len(inputs))
 	for i, in := range inputs {

@@ -12,7 +12,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// PlanFlags control how the plan is built.
+// PlanFlags control the build of the plan.
 type PlanFlags struct {
 	// SyncHooksAreSteps plans the hooks that Argo CD runs with the resources of a wave like
 	// these, for a command that numbers the waves anew.
@@ -23,7 +23,7 @@ type PlanFlags struct {
 	prerequisites     bool
 	prerequisiteKinds []string
 	charts            []string
-	flags             *pflag.FlagSet // the command's flags; those on the command line take precedence over annotations
+	flags             *pflag.FlagSet // the command's flags; on the command line they take precedence over annotations
 }
 
 // Register defines the flags.

@@ -27,8 +27,8 @@ func ReadAll(cmd *cobra.Command, in *StreamFlags, planning *PlanFlags, scope fun
 	return nil, options, errors.Join(wrong, err, errors.Join(faults...), unplanned)
 }
 
-// readParts reads the manifests and the planning options. It returns what could
-// be read together with the errors.
+// readParts reads the manifests and the planning options. With errors it returns the
+// readable parts.
 func readParts(cmd *cobra.Command, in *StreamFlags, planning *PlanFlags) ([]apply.Input, ordering.Options, error) {
 	options, wrong := planning.options(cmd.Context(), in.Order)
 	reading := *in

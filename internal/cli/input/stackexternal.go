@@ -12,9 +12,8 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// readExternal reads the external resources of an application, which are not
-// applied: fields about applying are errors, and so are those that select resources of
-// the stream.
+// readExternal reads the external resources of an application, which are not applied:
+// fields about applying are errors, and so are selectors of the stream's resources.
 func readExternal(field string, spec sortorder.Application) ([]object.ID, error) {
 	if spec.External == nil {
 		return nil, nil

@@ -35,9 +35,9 @@ import (
 //	ignoreFields:
 //	- {kind: Deployment, fields: [spec.replicas]}
 //
-// An application selects resources like an entry of sortOrder, or lists
-// external resources that are not in the stream. It and its stack may have
-// health rules, which take precedence over those of the file.
+// An application selects resources like an entry of sortOrder, or lists external resources
+// that are not in the stream. Its health rules and its stack's take precedence over the
+// file's.
 type stackFile struct {
 	Stacks        []ordering.Stack
 	ApplicationOf func(object.Meta) string
@@ -120,7 +120,7 @@ func (f *stackFile) readStacks(fields sortorder.Applier) error {
 	return errors.Join(append(errs, checkDuplicateNames("stacks", f.Stacks), err)...)
 }
 
-// readApp reads what does not select resources of an application.
+// readApp reads an application without its selectors.
 func readApp(field string, spec sortorder.Application) (ordering.App, error) {
 	timeout, err := readDuration(field+".timeout", spec.Timeout)
 	external, externalErr := readExternal(field, spec)

@@ -7,8 +7,8 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// healthTree holds the health rules of a file of --order: its own, those of
-// stacks and those of applications, in the syntax of a rules file.
+// healthTree holds the health rules of a file of --order: its own, its stacks' and its
+// applications', in the syntax of a rules file.
 type healthTree struct {
 	rules map[string]*health.Rules // by "stack/application", "stack", or "" for the file
 	errs  []error                  // in file order
@@ -27,8 +27,8 @@ func (h *healthTree) add(name, field string, written []sortorder.HealthRule) {
 	h.rules[name], h.errs = compiled, append(h.errs, err)
 }
 
-// of returns the rules for a resource: those of its application take precedence, then its
-// stack's, then the file's.
+// of returns the rules for a resource: its application's take precedence, then its stack's,
+// then the file's.
 func (h *healthTree) of(application string) *health.Rules {
 	stack, _, _ := strings.Cut(application, "/")
 	if application == "" {

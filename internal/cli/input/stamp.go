@@ -14,9 +14,9 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// stamp writes what the file of --order says about each object in its annotations: the
-// stamps of a SortOrder, as the function does during a build, and the fields that are
-// left to other managers.
+// stamp writes the file of --order into the annotations of the objects: the stamps of a
+// SortOrder, as the function does during a build, and the fields that are left to other
+// managers.
 func (f *StreamFlags) stamp(ctx context.Context, inputs []apply.Input, stderr io.Writer) error {
 	read, err := ReadOrder(ctx, f.Order)
 	if err != nil {

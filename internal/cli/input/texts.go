@@ -40,15 +40,15 @@ func Texts(stream *apply.Stream, inputs []apply.Input) (map[object.ID][]byte, er
 	return texts, nil
 }
 
-// inputKey is what a resource and its manifest have in common: a namespace may have been
-// set or removed.
+// inputKey is common to a resource and its manifest: a namespace may have been set or
+// removed.
 type inputKey struct{ source, kind, name string }
 
 func keyOf(id object.ID, source string) inputKey {
 	return inputKey{source, id.GroupKind(), id.Name}
 }
 
-// inputOf returns which of the inputs with its key a resource is.
+// inputOf returns a resource's input, among those with its key.
 func inputOf(r ordering.Resource, inputs []apply.Input) apply.Input {
 	found := inputs[0]
 	for _, in := range inputs {
@@ -63,8 +63,8 @@ func inputOf(r ordering.Resource, inputs []apply.Input) apply.Input {
 }
 
 // Document returns a text without layer marks of an earlier run and without empty lines
-// around it, ending in a newline. Where a block scalar keeps the lines after it (|+), those
-// at the end are kept.
+// around it, ending in a newline. Where a block scalar keeps the lines after it (|+), they
+// are kept at the end.
 func Document(text []byte) []byte {
 	text = bytes.TrimLeft(withoutMarks(text), "\r\n")
 	if !regexp.MustCompile(`[|>][1-9]?\+`).Match(text) {

@@ -16,9 +16,8 @@ import (
 	"github.com/ordapply/ordapply/internal/limits"
 )
 
-// A -f argument may be an HTTP or HTTPS URL. It is downloaded completely before
-// it is parsed, by a client without the cluster's credentials: the only ones
-// sent are those in the URL.
+// A -f argument may be an HTTP or HTTPS URL. It is downloaded completely before it is
+// parsed, by a client without the cluster's credentials: it only sends the URL's.
 
 // download limits the download of a URL.
 type download struct {

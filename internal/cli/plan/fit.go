@@ -41,8 +41,8 @@ func (f fitting) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// fit cuts the lines of resources at a width: those that are indented by two spaces. What
-// changes, below them, is not cut.
+// fit cuts the lines of resources, indented by two spaces, at a width. The changes below
+// them are not cut.
 func fit(text string, columns int) string {
 	var out strings.Builder
 	for line := range strings.Lines(text) {

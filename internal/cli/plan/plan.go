@@ -1,5 +1,5 @@
-// Package plan shows what an apply would change, as a plan or as a diff, and stores
-// the plan in a file that apply takes instead of flags:
+// Package plan shows the changes of an apply, as a plan or as a diff, and stores the plan
+// in a file that apply takes instead of flags:
 //
 //	ordapply plan -f app.yaml --out app.plan
 //	ordapply apply --plan app.plan

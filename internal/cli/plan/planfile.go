@@ -75,7 +75,7 @@ func newPlanFileResource(row preview.Row) planFileResource {
 	return planFileResource{ID: row.ID, Wave: row.Wave, Action: row.Action, Digest: row.Digest()}
 }
 
-// ReadFile reads a plan file. Its error names the file, and what is wrong in it.
+// ReadFile reads a plan file. Its error names the file and its fault.
 func ReadFile(ctx context.Context, name string) (*File, error) {
 	text, err := abortable.ReadFile(ctx, name, "--plan")
 	if err != nil {
@@ -165,7 +165,7 @@ func (file *File) sameCluster(cluster, server string) error {
 	return nil
 }
 
-// Notes returns remarks about what the file does not pin.
+// Notes returns remarks about the Secrets' unpinned values.
 func (file *File) Notes() []string {
 	var names []string
 	for _, r := range file.Resources {
@@ -204,7 +204,7 @@ func (file *File) differences(rows []preview.Row, made []object.ID) []string {
 	return moved
 }
 
-// difference describes how a resource differs from its plan.
+// difference describes a resource's difference from its plan.
 func (was planFileResource) difference(now planFileResource) string {
 	switch {
 	case was.Digest == "":

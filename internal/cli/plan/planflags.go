@@ -134,8 +134,8 @@ func (file *File) restoreFiles(cmd *cobra.Command, flag *pflag.Flag, was []strin
 	return setFlag(flag, was)
 }
 
-// needsBuild returns an error if flags are missing that a plan file cannot set:
-// those that start a build or let it run programs.
+// needsBuild returns an error if flags are missing that a plan file cannot set: flags that
+// start a build or let it run programs.
 func (file *File) needsBuild(cmd *cobra.Command) error {
 	flags := cmd.Flags()
 	switch {

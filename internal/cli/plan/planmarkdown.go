@@ -51,8 +51,8 @@ func markdownWaves(w io.Writer, plan *ordering.Plan, size int) error {
 	return out.write(w)
 }
 
-// newEntry returns the line of a resource; action is our own text. What grants permissions
-// or sees the requests of others is not among the resources of its wave.
+// newEntry returns the line of a resource; action is our own text. Resources that grant
+// permissions or see the requests of others are not listed with their wave.
 func newEntry(action string, id object.ID, why ordering.Reason, wave string) entry {
 	one := entry{id: id, heading: htmlLine("h4", "", plain.Clip(wave, textWidth))}
 	if action != "" {
@@ -127,7 +127,7 @@ func hookEntries(plan *ordering.Plan) []entry {
 	return out
 }
 
-// markdownNotes returns what a plan leaves out, and its notes.
+// markdownNotes returns a plan's omissions and its notes.
 func markdownNotes(plan *ordering.Plan) string {
 	var b strings.Builder
 	for _, s := range plan.Skipped {

@@ -35,7 +35,7 @@ func configMap(name, value string) *unstructured.Unstructured {
 }
 
 // Text that tries to end its block stays in it: TestMarkdown compares the whole comment
-// with testdata/plan.md, and looks for what must not be outside of a block.
+// with testdata/plan.md, and looks for text that must be in a block.
 func TestMarkdown(t *testing.T) {
 	forged := "red\n```\n</details>\n\n# Approved by @owner\n<script>\n````\n"
 	id := object.ID{Kind: "ConfigMap", Namespace: "shop", Name: "settings"}
@@ -83,7 +83,7 @@ func outsideFences(text string) string {
 	return out.String()
 }
 
-// A comment stays below GitHub's limit, and says what it leaves out.
+// A comment stays below GitHub's limit, and names its omissions.
 func TestMarkdownIsLimited(t *testing.T) {
 	var rows []preview.Row
 	for i := range 300 {
@@ -111,7 +111,7 @@ func has(t *testing.T, text string, patterns ...string) {
 	}
 }
 
-// However small the comment, it says what it leaves out.
+// However small the comment, it names its omissions.
 func TestMarkdownOfAnySize(t *testing.T) {
 	var rows []preview.Row
 	for i := range 50 {
@@ -137,8 +137,8 @@ func markdownOf(t *testing.T, p *previewed) string {
 	return out.String()
 }
 
-// A resource cannot be hidden by making it, its name or others large, and what grants
-// permissions is listed first.
+// A resource cannot be hidden by making it, its name or others large, and grants of
+// permissions are listed first.
 func TestMarkdownHidesNothing(t *testing.T) {
 	binding := configMap("backdoor", "x")
 	binding.SetAnnotations(map[string]string{"large": strings.Repeat("<", 66_000)})
@@ -179,7 +179,7 @@ func TestMarkdownShowsInvisibleCharacters(t *testing.T) {
 	require.NotRegexp(t, "[\u200b\u2060\ufeff]", markdownOf(t, previewOf("web", row)))
 }
 
-// A plan without a cluster is laid out in the same way, and lists what grants permissions
+// A plan without a cluster is laid out in the same way, and lists grants of permissions
 // first.
 func TestMarkdownWithoutACluster(t *testing.T) {
 	plan := &ordering.Plan{Waves: []ordering.Wave{{Name: "web"}}, Notes: []string{"a note"}}

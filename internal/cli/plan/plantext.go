@@ -54,8 +54,8 @@ func (p *previewed) writeText(w io.Writer) error {
 	return err
 }
 
-// deferredAlike returns how many rows in a line, of which row i is the last, are deferred
-// for the same reason; 0 if the next row is one more, and 1 if row i is like no other.
+// deferredAlike returns how many successive rows up to row i are deferred for the same
+// reason; 0 if the next row is one more, and 1 if row i is like no other.
 func deferredAlike(rows []preview.Row, i int) int {
 	alike := func(i int) bool { // row i and the next
 		if i < 0 || i+1 >= len(rows) {

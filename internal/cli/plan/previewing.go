@@ -18,8 +18,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// previewFlags are the flags of plan and diff: those of apply's flags that
-// affect the result.
+// previewFlags are the flags of plan and diff: apply's flags that affect the result.
 type previewFlags struct {
 	input.StreamFlags
 	input.PlanFlags

@@ -162,7 +162,7 @@ func (f *rbacFlags) permissions(ctx context.Context, w rbacRequest) (kube.Permis
 	return all, notes, nil
 }
 
-// notes returns what else the user should know about the Roles.
+// notes returns notes about the Roles for the user.
 func (f *rbacFlags) notes(w rbacRequest, rules map[string][]rule) []string {
 	lines := []string{"The permissions that ordapply apply needs for these manifests, and no others."}
 	var first []string

@@ -18,7 +18,7 @@ import (
 	"github.com/ordapply/ordapply/state/set"
 )
 
-// rbacSetFlags select what the account may do with an apply set.
+// rbacSetFlags select the account's rights to an apply set.
 type rbacSetFlags struct {
 	set       string
 	prune     bool
@@ -95,7 +95,7 @@ func (f *rbacSetFlags) setPermissions(ctx context.Context, w rbacRequest, applie
 	return all, notes, nil
 }
 
-// recordPermissions returns the permissions for taking over what other tools recorded of the
+// recordPermissions returns the permissions for taking over other tools' records of the
 // stream's objects in the cluster.
 func (f *rbacSetFlags) recordPermissions(ctx context.Context, w rbacRequest, parent object.ID, kind kube.Kind, home string) (kube.Permissions, []string) {
 	if w.target == nil {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// wide returns remarks on rules that reach further than the manifests: those on every object
-// of a cluster-scoped kind that change something, those that delete permissions of others, and
-// those on every Secret of a namespace.
+// wide returns remarks on rules that reach further than the manifests: rules that change every
+// object of a cluster-scoped kind, rules that delete permissions of others, and rules on every
+// Secret of a namespace.
 func wide(rules map[string][]rule) []string {
 	var lines []string
 	for _, namespace := range slices.Sorted(maps.Keys(rules)) {

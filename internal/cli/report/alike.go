@@ -10,16 +10,16 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// manyAlike is the number of resources of one kind in a wave above which those with the
-// same news share a line.
+// manyAlike is the number of resources of one kind in a wave above which equal news share a
+// line.
 const manyAlike = 10
 
-// heldFor is how long a resource may wait for others to share its line with.
+// heldFor limits a resource's wait for others to share its line.
 const heldFor = 2 * time.Second
 
 // sharing lets resources of one kind share a line when many of them do the same at about
-// the same time: the first has a line of its own, and one line counts those that follow.
-// The zero value shares nothing.
+// the same time: the first has a line of its own, and one line counts the others. The zero
+// value shares nothing.
 type sharing struct {
 	kinds  map[waveKind]int
 	groups []*group
@@ -40,7 +40,7 @@ type group struct {
 	words   string // about the slowest
 }
 
-// news is what a line says about a resource, except for its name and times.
+// news is a line about a resource, without its name and times.
 type news struct {
 	waveKind
 	event     track.Kind
@@ -59,7 +59,7 @@ func newSharing(plan *ordering.Plan) sharing {
 }
 
 // hold reports whether the line of a resource, which says these words about it, is shared
-// with others and comes later. What may need action always has a line of its own.
+// with others and comes later. News that may need action always have a line.
 func (s *sharing) hold(t track.Transition, words string) bool {
 	what := news{waveKind{t.Wave, t.ID.GroupKind()}, t.Kind, t.State, t.Unchanged, t.Detail}
 	if words == "" || s.kinds[what.waveKind] <= manyAlike || slices.Contains([]event.State{event.Failed, event.TimedOut, event.Kept}, t.State) {
@@ -81,7 +81,7 @@ func (s *sharing) hold(t track.Transition, words string) bool {
 	return true
 }
 
-// release forgets what a resource with newer news waited for, and calls line for each group
+// release forgets the wait of a resource with newer news, and calls line for each group
 // that was held back long enough.
 func (s *sharing) release(newer track.Transition, line func(*group)) {
 	for _, g := range s.groups {

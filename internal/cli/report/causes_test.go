@@ -16,8 +16,8 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Failures with the same cause are printed once, with their resources; those
-// with another cause, or in another wave, separately.
+// Failures with the same cause are printed once, with their resources; with another cause,
+// or in another wave, separately.
 func TestErrorsAreGroupedByCause(t *testing.T) {
 	failed := func(wave, name, why string) error {
 		return &event.Error{Wave: wave, Op: event.OpApply, ID: object.ID{Kind: "ConfigMap", Namespace: "shop", Name: name}, Err: errors.New(why)}

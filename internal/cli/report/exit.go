@@ -23,8 +23,8 @@ const (
 	ExitInterrupted = 130 // as of a shell, for SIGINT
 )
 
-// ExitCode returns the exit code for a run's error; the outcome of a rollback
-// after it does not matter.
+// ExitCode returns the exit code for a run's error; the outcome of a rollback after it does
+// not matter.
 func ExitCode(err error) int {
 	var misuse *usage.Error
 	var timeout *TimeoutError
@@ -52,11 +52,11 @@ func (e *TimeoutError) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *TimeoutError) Unwrap() error { return e.err }
 
-// AsTimeout makes a timeoutError of an error, with the same text.
+// AsTimeout makes a TimeoutError of an error, with the same text.
 func AsTimeout(err error) error { return &TimeoutError{err} }
 
-// WithTimeout wraps the error of a run in a timeoutError if nothing failed but
-// something did not become ready in time.
+// WithTimeout wraps the error of a run in a TimeoutError if nothing failed but something
+// did not become ready in time.
 func WithTimeout(s event.Summary, err error) error {
 	if err != nil && s.TimedOutOnly() {
 		return &TimeoutError{err}
@@ -64,9 +64,8 @@ func WithTimeout(s event.Summary, err error) error {
 	return err
 }
 
-// orTimedOut replaces errors of requests that the deadline canceled by the
-// deadline itself. Errors of a run are kept, since they say what was left
-// undone.
+// orTimedOut replaces errors of requests that the deadline canceled by the deadline itself.
+// Errors of a run are kept, since they name the work left undone.
 func orTimedOut(ctx context.Context, err error) error {
 	over, late := errors.AsType[*abortable.DeadlineError](context.Cause(ctx))
 	var undone *state.UndoneError
@@ -99,8 +98,7 @@ func isCutShort(fault error) bool {
 		(errors.Is(fault, context.DeadlineExceeded) || errors.Is(fault, context.Canceled))
 }
 
-// WithInterrupt replaces errors of canceled requests by the interrupt that
-// caused them.
+// WithInterrupt replaces errors of canceled requests by the interrupt that caused them.
 func WithInterrupt(ctx context.Context, err error) error {
 	var undone *state.UndoneError
 	if err = orTimedOut(ctx, err); ctx.Err() == nil || !errors.Is(err, context.Canceled) || errors.Is(err, event.ErrInterrupted) || errors.As(err, &undone) {

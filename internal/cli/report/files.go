@@ -33,8 +33,7 @@ func (v *ViewFlags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&v.Report, "report", "", "file for an HTML page of the run: its timeline, critical path, changes and failures; also written when the run fails")
 }
 
-// Files are what a run leaves at its end, whatever that is: its metrics, its page and its
-// trace.
+// Files are a run's metrics, page and trace, written at its end, however it ends.
 type Files struct {
 	measuring measuring
 	page      page
@@ -53,7 +52,7 @@ func OnlyPreparing(ctx context.Context) context.Context {
 // OnlyPrepares reports whether a run ends there.
 func OnlyPrepares(ctx context.Context) bool { return ctx.Value(preparingKey{}) != nil }
 
-// OpenFiles starts collecting what the files of the flags need, and the trace that the
+// OpenFiles starts collecting the contents of the flags' files, and the trace that the
 // environment asks for. A file that cannot be written, or labels that are invalid, are an
 // error before the run has done anything; the Files then write the others. A trace that
 // cannot be sent is a warning at the end.
@@ -77,7 +76,7 @@ func (f *Files) Watch(config *rest.Config) {
 	}
 }
 
-// Of counts requests by their purpose, and traces those that write.
+// Of counts requests by their purpose, and traces writes.
 func (f *Files) Of(cluster kube.Cluster) kube.Cluster {
 	cluster = f.trace.Cluster(cluster)
 	if f.measuring.file == "" {
@@ -86,8 +85,8 @@ func (f *Files) Of(cluster kube.Cluster) kube.Cluster {
 	return f.measuring.metrics.Cluster(cluster)
 }
 
-// followers returns what collects the contents of the files. Their end is Ended, which
-// writes them before the outcome is reported.
+// followers returns the collectors of the files' contents. Their end is Ended, which writes
+// them before the outcome is reported.
 func (f *Files) followers(start events.RunStart) (all []follower) {
 	if f.measuring.file != "" {
 		all = append(all, f.measuring.metrics)
@@ -101,8 +100,8 @@ func (f *Files) followers(start events.RunStart) (all []follower) {
 	return all
 }
 
-// Ended writes the files and sends the trace. It returns the outcome of the run, and err joined with the
-// errors of writing.
+// Ended writes the files and sends the trace. It returns the outcome of the run, and err joined
+// with the errors of writing.
 func (f *Files) Ended(summary event.Summary, warnings []string, err error) (events.Outcome, error) {
 	err = f.measuring.ended(err)
 	err = f.page.ended(Outcome(summary, warnings, err), err)

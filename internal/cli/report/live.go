@@ -22,7 +22,7 @@ const minFrameInterval = 100 * time.Millisecond
 // scrolls away above it. Events are queued, so the run never waits for a
 // terminal that is stopped.
 type live struct {
-	logReporter                // prints what remains on the screen
+	logReporter                // prints the lasting lines
 	stays       *bytes.Buffer  // output of the printer that is not on the terminal yet
 	view        *terminal.View // with stays, owned by the goroutine of draw
 	options     terminal.ViewOptions
@@ -68,9 +68,8 @@ func liveTerminal(cmd *cobra.Command, output string) *os.File {
 	return errs
 }
 
-// newLive draws on a terminal what the reporter lines, p or a wrapper of it, would print.
-// Results that would appear between frames are omitted, since the frames show
-// them.
+// newLive draws the output of the reporter lines, p or a wrapper of it, on a terminal.
+// Results that would appear between frames are omitted, since the frames show them.
 func newLive(cmd *cobra.Command, lines logReporter, p *printer, options terminal.ViewOptions, on *os.File) *live {
 	if out := files.FileOf(cmd.OutOrStdout()); out != nil && term.IsTerminal(int(out.Fd())) {
 		p.results = noResults

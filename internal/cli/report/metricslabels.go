@@ -14,9 +14,8 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/flags"
 )
 
-// SeriesLabels returns the labels of every series of a run: the kubeconfig
-// context, the apply set with its namespace, and those of --metrics-label,
-// which take precedence.
+// SeriesLabels returns the labels of every series of a run: the kubeconfig context, the
+// apply set with its namespace, and --metrics-label's, which take precedence.
 func SeriesLabels(ctx context.Context, cluster *genericclioptions.ConfigFlags, set string, added map[string]string) map[string]string {
 	known, _ := connect.ReadContext(ctx, cluster) // connect reports the error
 	labels := map[string]string{"context": cmp.Or(*cluster.Context, known.Context)}

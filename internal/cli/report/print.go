@@ -32,7 +32,7 @@ type printer struct {
 	sharing   sharing
 }
 
-// results selects what is printed on standard output for each applied resource.
+// results selects the line on standard output for each applied resource.
 type results int
 
 const (
@@ -53,7 +53,7 @@ func (p *printer) Begin(run *track.Tracker) {
 	}
 }
 
-// begin prints what is done to or from which cluster, and the notes of the plan.
+// begin prints the operation with its cluster, and the notes of the plan.
 func (p *printer) begin(doing, preposition string, run *track.Tracker) {
 	p.setPlan(run.Plan)
 	for _, s := range p.plan.Steps {
@@ -134,8 +134,8 @@ func (p *printer) folds(t track.Transition) bool {
 	return t.Kind == track.Ended && t.Unchanged && (t.State == event.Ready || p.dryRun && t.State == event.Applied) && t.Detail == "" && !p.everyLine
 }
 
-// unfold prints what was held back: how many resources did the same as another, and how
-// many were unchanged.
+// unfold prints the held lines: how many resources did the same as another, and how many
+// were unchanged.
 func (p *printer) unfold() {
 	p.sharing.end(p.shared)
 	if p.folded > 0 {
@@ -147,7 +147,7 @@ func (p *printer) unfold() {
 // padded returns a resource's name, followed by spaces up to the next column.
 func (p *printer) padded(id object.ID) string { return fmt.Sprintf("%-*s", p.width, id) }
 
-// line prints what happened to a resource or a hook, if there are words for it.
+// line prints an event of a resource or a hook, if there are words for it.
 func (p *printer) line(name, words string) {
 	if words != "" {
 		plain.Fprintf(p.err, "  %s  %s\n", name, words)
@@ -170,7 +170,7 @@ func (p *printer) hookText(t track.Transition) string {
 // took returns the time of a resource or a hook since its first request.
 func took(t track.Transition) string { return t.Took().Round(10 * time.Millisecond).String() }
 
-// log prints what a container of a hook wrote.
+// log prints the output of a hook's container.
 func (p *printer) log(e event.Event) {
 	log := e.Hook.Log
 	if log.Err != nil {
@@ -196,7 +196,7 @@ func (p *printer) Extend(more track.Extension) {
 	p.notes(more.Notes)
 }
 
-// RollBack prints that the run failed and which plan follows.
+// RollBack prints that the run failed, and the next plan.
 func (p *printer) RollBack(revision int, run *track.Tracker) {
 	p.unfold()
 	p.setPlan(run.Plan)
@@ -264,7 +264,7 @@ func (p *printer) text(t track.Transition) string {
 	return fmt.Sprintf("%s: %s", t.State, t.Detail)
 }
 
-// firstClause returns an error up to where it goes into details.
+// firstClause returns an error without its details.
 func firstClause(text string) string {
 	for _, mark := range []string{": ", "; "} {
 		if at := strings.Index(text, mark); at >= minClause {
@@ -274,7 +274,7 @@ func firstClause(text string) string {
 	return text
 }
 
-// minClause is the least length of a clause that says anything by itself.
+// minClause is the least length of a meaningful clause.
 const minClause = 12
 
 // result prints an applied or pruned resource on standard output, as kubectl does.
@@ -333,8 +333,8 @@ func (p *printer) End(o events.Outcome) {
 	}
 }
 
-// describeRollback names what follows a failure: a rollback or, if no revision was
-// deployed before, the deletion of what the run created.
+// describeRollback names the step after a failure: a rollback or, if no revision was
+// deployed before, a deletion of the new objects.
 func describeRollback(revision int) string {
 	if revision == 0 {
 		return "deleting what the run created"

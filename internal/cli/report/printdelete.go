@@ -49,7 +49,7 @@ func (p *deletionPrinter) result(t track.Transition) {
 	switch {
 	case t.State == event.Deleted && !t.Unchanged:
 		p.printResult(t.ID, "deleted")
-	case p.results != kubectlLines: // only what was deleted
+	case p.results != kubectlLines: // only deleted objects
 	case t.State == event.Deleted:
 		plain.Fprintln(p.out, ResourceName(t.ID)+" not found")
 	case t.State == event.Kept:

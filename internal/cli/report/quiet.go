@@ -2,7 +2,7 @@ package report
 
 import "github.com/ordapply/ordapply/apply/track"
 
-// quiet is the report of -q: what -o name selects, and the end of the run.
+// quiet is the report of -q: the lines of -o name, and the end of the run.
 type quiet struct{ logReporter }
 
 // Begin implements reporter.

@@ -27,9 +27,8 @@ func Reported(err error) error {
 	return &reportedError{err}
 }
 
-// reportTimeout limits the time for reading the config file and the kubeconfig
-// when reporting an invalid command, since one of them may be what it was
-// waiting for.
+// reportTimeout limits the time for reading the config file and the kubeconfig when
+// reporting an invalid command, since one of them may block.
 const reportTimeout = time.Second
 
 // InvalidRun reports a run that failed before it started, because of its flags
@@ -47,12 +46,12 @@ func InvalidRun(cmd *cobra.Command, args []string, err error) error {
 	if named.MetricsFile != "" {
 		labels = refusedLabels(ctx, cmd, args)
 	}
-	files, _ := OpenFiles(cmd, named, labels) // those that can be written
+	files, _ := OpenFiles(cmd, named, labels) // the writable ones
 	return Unstarted(cmd.OutOrStdout(), flags.FlagValue(ctx, cmd, args, "output"), files, err)
 }
 
-// Unstarted reports the end of a run without a plan: an error, or nil if there
-// was nothing to do. It returns the error joined with those of writing files.
+// Unstarted reports the end of a run without a plan: an error, or nil if there was nothing
+// to do. It returns the error joined with write errors of files.
 func Unstarted(w io.Writer, output string, files *Files, err error) error {
 	ended, err := files.Ended(event.Summary{}, nil, err)
 	if output == "json" {

@@ -28,7 +28,7 @@ import (
 type Reporters struct {
 	run       *track.Tracker
 	followers []follower // all of them
-	reporters []reporter // those that report the outcome
+	reporters []reporter // for the outcome
 	live      *live      // one of them, which draws on a terminal; else nil
 }
 
@@ -37,7 +37,7 @@ func NewReporters(plan *ordering.Plan, all ...follower) *Reporters {
 	return &Reporters{run: track.New(plan, time.Now()), followers: all}
 }
 
-// add adds a reporter, which is called after those before it.
+// add adds a reporter, which is called after the earlier ones.
 func (t *Reporters) add(one reporter) *Reporters {
 	t.followers, t.reporters = append(t.followers, one), append(t.reporters, one)
 	return t
@@ -74,7 +74,7 @@ func (t *Reporters) Extend(plan *ordering.Plan) {
 }
 
 // RollBack reports that the run failed and that plan undoes it, by applying a revision, or
-// for revision 0 by deleting what the run created.
+// for revision 0 by deleting the run's new objects.
 func (t *Reporters) RollBack(revision int, plan *ordering.Plan) {
 	t.run = track.New(plan, time.Now())
 	for _, one := range t.followers {
@@ -132,11 +132,11 @@ func (o Outputs) Close(ctx context.Context) {
 	unread := new(files.UnreadError)
 	if err := o.Out.Close(ctx); errors.As(err, &unread) && o.Out != o.Err {
 		plain.Fprintf(o.Err, "standard output: %v\n", err)
-	} // checkedOutput has any other error
+	} // files.Checked has any other error
 	_ = o.Err.Close(ctx) // errors of standard error cannot be reported
 }
 
-// Options say how a run is reported.
+// Options configure the report of a run.
 type Options struct {
 	Output      string // of -o: text, name or json
 	Schedule    apply.Schedule

@@ -18,7 +18,7 @@ import (
 // stage is a simulated set for a follower, with a record of the follower's
 // actions.
 type stage struct {
-	mu         sync.Mutex // guards what follows
+	mu         sync.Mutex // guards the fields below
 	versions   versions
 	forbidden  error // of reading the versions
 	fault      error // of reading the set
@@ -104,7 +104,7 @@ func (s *stage) begin(t *testing.T) (interrupt func()) {
 
 // settle lets time pass.
 func (s *stage) settle(d time.Duration) {
-	s.change(func() {}) // what the test has read so far comes before what is written next
+	s.change(func() {}) // reads of the test so far precede the next write
 	time.Sleep(d + time.Millisecond)
 	synctest.Wait()
 }
@@ -148,8 +148,7 @@ func TestAChangeIsRead(t *testing.T) {
 	}
 }
 
-// A set of which a part cannot be read, or whose versions cannot be read, is read by
-// each poll.
+// A set is read by each poll if a part of it or its versions cannot be read.
 func TestWhatCannotBeSeenIsReadAgain(t *testing.T) {
 	for name, hide := range map[string]func(s *stage, hidden bool){
 		"versions": func(s *stage, hidden bool) {

@@ -44,11 +44,11 @@ The exit code is 0 even if there are differences.
 	return cmd
 }
 
-// revisionDiff is what differs between two revisions.
+// revisionDiff is the difference of two revisions.
 type revisionDiff struct {
 	From      int             `json:"from"`
 	To        int             `json:"to"`
-	Resources []changedObject `json:"resources"` // without those that are the same
+	Resources []changedObject `json:"resources"` // without equal ones
 	Unchanged int             `json:"unchanged"` // how many are the same
 }
 
@@ -70,7 +70,7 @@ type changedField struct {
 // maxFieldLines is how many lines of a changed text are printed.
 const maxFieldLines = 12
 
-// compareRevisions returns what differs, sorted by ID.
+// compareRevisions returns the differences, sorted by ID.
 func compareRevisions(from, to *history.Revision) revisionDiff {
 	out := revisionDiff{From: from.Number, To: to.Number, Resources: []changedObject{}}
 	before, after := objectsOf(from), objectsOf(to)

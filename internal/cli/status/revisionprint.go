@@ -26,7 +26,7 @@ func revisionTitle(r *history.Revision) string {
 	return text
 }
 
-// recordLines describe what the run of a revision did; none for revisions of older versions.
+// recordLines describe the run of a revision; none for revisions of older versions.
 func recordLines(r history.Record) []string {
 	if r.Operation == "" {
 		return nil

@@ -11,7 +11,8 @@ import (
 	"github.com/ordapply/ordapply/state/history"
 )
 
-// On a narrow terminal the table keeps who, the commit and the start of the description.
+// On a narrow terminal the table keeps the user, the commit and the start of the
+// description.
 func TestRevisionTable(t *testing.T) {
 	entries := []history.Entry{
 		{Number: 9, Created: time.Unix(0, 0).UTC(), Status: history.Superseded, Resources: 3, Layers: 1, Waves: 2, RunTimes: track.RunTimes{Seconds: 250.4}},

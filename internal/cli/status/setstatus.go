@@ -39,8 +39,8 @@ type setStatus struct {
 	Until time.Time
 }
 
-// section is a layer, a stack, an application of a stack, or a group of other
-// resources. The members of a stack are those of its applications.
+// section is a layer, a stack, an application of a stack, or a group of other resources. A
+// stack has the members of its applications.
 type section struct {
 	Name    string
 	Stack   string // the stack of an application, or ""
@@ -65,8 +65,7 @@ func (m member) grade() health.Grade {
 	return m.Verdict.Grade()
 }
 
-// observer reads the status of a set repeatedly. It caches what does not
-// change.
+// observer reads the status of a set repeatedly. It caches the constant parts.
 type observer struct {
 	*connect.Target
 	name        string
@@ -90,8 +89,8 @@ func (o *observer) observe(ctx context.Context) (*setStatus, error) {
 	return now.status, nil
 }
 
-// leftByHooks returns notes about what hooks left behind, or that it may not be read,
-// which is no error.
+// leftByHooks returns notes about objects left behind by hooks, or that they may not be
+// read, which is no error.
 func leftByHooks(ctx context.Context, cluster kube.Cluster, set connect.Existing) (notes []string, err error) {
 	left, err := state.LeftHooks(ctx, cluster, set.History)
 	for _, one := range left {
@@ -137,8 +136,8 @@ func (o *observer) setStatus(set object.ID, members set.Members, now time.Time, 
 	return out
 }
 
-// readRevision reads the latest revision unless it is cached. Its health rules
-// are those that it was applied with.
+// readRevision reads the latest revision unless it is cached. Its health rules are from its
+// apply.
 func (o *observer) readRevision(ctx context.Context, history history.History) error {
 	entries, err := history.List(ctx)
 	if err != nil || len(entries) == 0 {

@@ -83,7 +83,7 @@ func (s *setStatus) failed() bool {
 	return s.Revision != nil && (s.Revision.Status == history.Failed || s.Revision.Record.Failure != "")
 }
 
-// fault returns nil if all members are ready, and are what the newest revision says.
+// fault returns nil if all members are ready and match the newest revision.
 func (s *setStatus) fault() error {
 	members := s.members()
 	if len(members) == 0 {

@@ -24,7 +24,7 @@ type statusTable struct {
 	finished     chan struct{}
 }
 
-// frame is what was drawn, with the terminal's size.
+// frame is a drawn text, with the terminal's size.
 type frame struct {
 	lines         []terminal.Line
 	columns, rows int

@@ -22,8 +22,8 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// -v logs on standard error. Each level includes those below it. No level logs
-// bodies or headers, since they contain Secrets and tokens.
+// -v logs on standard error. Each level includes the lower ones. No level logs bodies or
+// headers, since they contain Secrets and tokens.
 const (
 	Decisions = 1 // sources of settings; wave of each resource, and the reason
 	Retries   = 2 // requests that are retried: attempt, pause and cause

@@ -15,9 +15,9 @@ const (
 // Forms lists the forms.
 func Forms() []string { return []string{OneApplication, AppOfApps, ApplicationSet} }
 
-// Options say what the objects of Argo CD are like.
+// Options describe the objects of Argo CD.
 type Options struct {
-	Name      string // of the Application, and prefix of the names of those of layers
+	Name      string // of the Application, and prefix of the layers' Applications
 	Namespace string // where Argo CD's objects live
 	Form      string
 	RepoURL   string // https://host/name.git, ssh://…, oci://registry/name

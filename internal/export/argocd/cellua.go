@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// LuaCheck is what defines when objects are healthy and when they are degraded.
+// LuaCheck defines when objects are healthy and when they are degraded.
 type LuaCheck struct {
 	// Namespace and Name restrict the check to one object; an empty Name means all. An
 	// object without a namespace is in each: where its CRD is unknown, it may get none.
@@ -14,7 +14,7 @@ type LuaCheck struct {
 }
 
 // LuaScript returns a health check that judges an object by the first check that is for it.
-// An object that none is for is healthy.
+// An object without a check is healthy.
 func LuaScript(checks []LuaCheck) (string, error) {
 	var out strings.Builder
 	out.WriteString(library)

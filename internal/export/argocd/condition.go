@@ -13,8 +13,8 @@ import (
 	"github.com/ordapply/ordapply/internal/judge/condition"
 )
 
-// LuaCondition returns a condition over self as an expression in Lua over obj, which uses the
-// functions of the library. The error names what Lua cannot express.
+// LuaCondition translates a condition over self to Lua over obj. The result uses the
+// functions of the library. The error names the part that Lua cannot express.
 func LuaCondition(source string) (string, error) {
 	tree, err := condition.ParseCEL(source)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package argocd writes a stream as Argo CD's Applications, with their health checks.
 //
-// It writes conditions in CEL as health checks in Lua, the language of Argo
-// CD's (https://argo-cd.readthedocs.io/en/stable/operator-manual/health/#custom-health-checks).
+// It writes conditions in CEL as health checks in Lua, as Argo CD reads them
+// (https://argo-cd.readthedocs.io/en/stable/operator-manual/health/#custom-health-checks).
 //
 //	script, err := argocd.LuaScript([]argocd.LuaCheck{{Ready: `self.status.phase == "Up"`}})
 //

@@ -51,8 +51,8 @@ func (e *exporter) hasNextCohort() bool {
 	return e.options.Fleet != nil && len(e.options.Fleet.Cohorts) > 1
 }
 
-// moveLate moves what becomes ready only with a later unit into that unit, such as a claim
-// to the Pod that binds it: Argo CD waits for everything that it has synced.
+// moveLate moves steps that become ready only with a later unit into it, such as a claim to
+// the Pod that binds it: Argo CD waits for everything that it has synced.
 func (e *exporter) moveLate(with [][]int) {
 	e.of, e.moved = make([]int, len(e.Plan.Steps)), make([]bool, len(e.Plan.Steps))
 	for u, unit := range e.units {
@@ -122,7 +122,7 @@ const (
 	ignoreHealth = "argocd.argoproj.io/ignore-healthcheck" // an Application is healthy without it
 )
 
-// annotations returns what tells Argo CD the order, and the same as ordapply's own
+// annotations returns Argo CD's annotations for the order and for ordapply's own
 // annotations.
 func (e *exporter) annotations(step int) map[string]string {
 	out := map[string]string{}
@@ -145,8 +145,8 @@ func (e *exporter) annotations(step int) map[string]string {
 	return out
 }
 
-// syncOptions returns the sync options of a resource: the author's, and those that say the
-// same as what protects it or has it recreated. A Namespace is kept, as ordapply keeps it.
+// syncOptions returns the sync options of a resource: the author's, and the equivalents of
+// its protection and of on-immutable. A Namespace is kept, as ordapply keeps it.
 func (e *exporter) syncOptions(step int, obj *unstructured.Unstructured) string {
 	options := obj.GetAnnotations()[syncOptions]
 	var more []string

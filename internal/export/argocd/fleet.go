@@ -18,8 +18,8 @@ const (
 )
 
 // CheckFleet reports names of a fleet that Argo CD's objects cannot have: an Application is
-// named after its cluster, and has its cohort and its cluster as labels. prefix is what the
-// names of the Applications begin with.
+// named after its cluster, and has its cohort and its cluster as labels. prefix begins the
+// names of the Applications.
 func CheckFleet(f *fleet.Fleet, prefix string) error {
 	var errs []error
 	for _, cohort := range f.Cohorts {
@@ -59,7 +59,7 @@ func rollout(f *fleet.Fleet) (elements, steps []object) {
 	return elements, steps
 }
 
-// remarkFleet says what of the fleet Argo CD does not keep.
+// remarkFleet lists fleet settings that Argo CD does not keep.
 func (e *exporter) remarkFleet() {
 	if e.options.Fleet == nil {
 		return

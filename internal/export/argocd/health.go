@@ -81,8 +81,8 @@ func (e *exporter) kinds() []schema.GroupKind {
 	})
 }
 
-// checksOf returns the checks of a kind that Argo CD does not have; those of single
-// objects come first.
+// checksOf returns the checks of a kind that Argo CD lacks; checks of single objects come
+// first.
 func (e *exporter) checksOf(kind schema.GroupKind) []LuaCheck {
 	var named, general []LuaCheck
 	for u := range e.units {
@@ -111,7 +111,7 @@ func (e *exporter) checksOf(kind schema.GroupKind) []LuaCheck {
 	return slices.Concat(named, general)
 }
 
-// conditions returns what a step is judged by, if Argo CD does not know it by itself.
+// conditions returns the conditions of a step, unless Argo CD has its own.
 func (e *exporter) conditions(u, step int) (health.Conditions, bool) {
 	obj := e.Object(step)
 	kind := obj.GroupVersionKind().GroupKind()
@@ -148,7 +148,7 @@ func knows(kind schema.GroupKind) bool {
 	return false
 }
 
-// remark says what Argo CD does otherwise than ordapply.
+// remark lists how Argo CD differs from ordapply.
 func (e *exporter) remark() {
 	timeouts := false
 	for _, unit := range e.units {

@@ -8,11 +8,11 @@ import (
 	"github.com/ordapply/ordapply/internal/plan/stamp"
 )
 
-// finalizer deletes what an Application has synced when it is deleted, in reverse order.
+// finalizer deletes an Application's synced objects when it is deleted, in reverse order.
 const finalizer = "resources-finalizer.argocd.argoproj.io"
 
-// Argo CD compares as the API server applies: what defaults and controllers add is no
-// difference, which would keep an Application from being synced for ever.
+// Argo CD compares as the API server applies: otherwise fields that defaults and
+// controllers add would keep an Application out of sync for ever.
 const (
 	compareOptions = "argocd.argoproj.io/compare-options"
 	serverSideDiff = "ServerSideDiff=true"
@@ -121,7 +121,7 @@ func (e *exporter) ignored(steps []int) []object {
 }
 
 // applicationSet returns an ApplicationSet that makes an Application for each layer, and
-// syncs those of one round after those of the round before are healthy.
+// syncs each round after the one before is healthy.
 func (e *exporter) applicationSet() object {
 	var elements []object
 	var steps []object
@@ -145,7 +145,7 @@ func (e *exporter) applicationSet() object {
 }
 
 // fleetSet returns an ApplicationSet that makes an Application of the whole stream for each
-// cluster, and syncs those of one cohort after those of the cohort before are healthy.
+// cluster, and syncs each cohort after the one before is healthy.
 func (e *exporter) fleetSet() object {
 	elements, steps := rollout(e.options.Fleet)
 	spec := e.wholeSpec()
@@ -156,8 +156,8 @@ func (e *exporter) fleetSet() object {
 // template returns the template of the Applications of a rolling sync, whose names end with
 // a field of their element.
 func (e *exporter) template(suffix string, labels, spec object) object {
-	// The rolling sync takes this off the Applications, and prunes only if it was there; one
-	// that is not pruned is never synced, and holds up those after it.
+	// The rolling sync takes this off the Applications, and prunes only if it was there; an
+	// unpruned one is never synced, and holds up later ones.
 	spec["syncPolicy"].(object)["automated"] = object{"prune": true}
 	return object{
 		"metadata": object{"name": e.options.Name + "-" + suffix, "labels": labels, "annotations": object{compareOptions: serverSideDiff}, "finalizers": []string{finalizer}},
@@ -170,8 +170,8 @@ func (e *exporter) template(suffix string, labels, spec object) object {
 func (e *exporter) rollingSet(elements, steps []object, template object) object {
 	return object{
 		"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet",
-		// Without its finalizer it is gone at once, and its Applications all together,
-		// whatever deletionOrder says.
+		// Without its finalizer it is gone at once, with all its Applications, despite
+		// deletionOrder.
 		"metadata": object{"name": e.options.Name, "namespace": e.options.Namespace, "finalizers": []string{finalizer}},
 		"spec": object{
 			"goTemplate": true, "goTemplateOptions": []string{"missingkey=error"},

@@ -13,8 +13,8 @@ const (
 	forceAnnotation = "kustomize.toolkit.fluxcd.io/force" // enabled: recreates it if an immutable field changes
 )
 
-// annotations returns what tells Flux the same as ordapply's own annotations do. A
-// Namespace is kept, as ordapply keeps it: Flux would delete it with all that is in it.
+// annotations returns Flux's equivalents of ordapply's own annotations. A Namespace is
+// kept, as ordapply keeps it: Flux would delete it with all that is in it.
 func (e *exporter) annotations(step int) map[string]string {
 	out := map[string]string{}
 	obj := e.Object(step)
@@ -33,7 +33,7 @@ func (e *exporter) annotations(step int) map[string]string {
 	return out
 }
 
-// remark says what the engine does otherwise than ordapply.
+// remark lists how Flux differs from ordapply.
 func (e *exporter) remark() {
 	var lost []units.Lost
 	for i := range e.Plan.Steps {

@@ -17,7 +17,7 @@ import (
 )
 
 // Flux judges by the conditions of a kind (spec.healthCheckExprs) before it judges by
-// kstatus, which calls current whatever has no status.
+// kstatus, for which objects without a status are current.
 
 // expressions returns the conditions of the kinds that a unit waits for.
 func (e *exporter) expressions(u int) []object {

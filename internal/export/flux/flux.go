@@ -1,6 +1,6 @@
 // Package flux exports a stream as a tree that Flux reconciles in the stream's order: a
 // Kustomization (https://fluxcd.io/flux/components/kustomize/kustomizations/) for each
-// layer, which depends on those of the layers before it and waits until its own is ready.
+// layer, which depends on the ones before it and waits until its own layer is ready.
 //
 //	tree, err := flux.Export(stream, flux.Options{Name: "shop", Source: flux.Source{URL: "oci://registry/shop"}})
 //	tree.Files["flux/kustomizations.yaml"]
@@ -15,18 +15,18 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
-// Options say what the objects of Flux are like.
+// Options describe the objects of Flux.
 type Options struct {
 	Name      string // of the source, and prefix of the Kustomizations' names
 	Namespace string // where Flux's objects live
 	Source    Source
 	Path      string        // of the tree within the source; "" for its root
-	Interval  time.Duration // how often Flux reconciles what has not changed
+	Interval  time.Duration // how often Flux reconciles unchanged objects
 	Retry     time.Duration // how soon after a failure
 	Timeout   time.Duration // for layers without one of their own
 }
 
-// minTimeout is what Flux raises shorter timeouts to, without saying so.
+// minTimeout is Flux's minimum: it raises shorter timeouts silently.
 const minTimeout = 30 * time.Second
 
 // Files of the tree besides the manifests, which are below layers/.

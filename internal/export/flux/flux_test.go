@@ -42,7 +42,7 @@ func options() flux.Options {
 	}
 }
 
-// kustomization is what the tests read of a Kustomization.
+// kustomization has the fields that the tests read.
 type kustomization struct {
 	Metadata struct{ Name string }
 	Spec     struct {
@@ -188,7 +188,7 @@ spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, s
 	require.Contains(t, strings.Join(tree.Remarks, "\n"), "first: its timeout of 10s becomes 30s")
 }
 
-// What Flux cannot keep is named, each resource.
+// The tree lists the losses of each resource.
 func TestWhatFluxCannotKeep(t *testing.T) {
 	tree, _ := exported(t, streamOf(t, `
 apiVersion: v1

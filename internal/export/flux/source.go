@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Source is where Flux reads the tree from.
+// Source is Flux's source of the tree.
 type Source struct {
 	Kind     string // OCIRepository, GitRepository or Bucket
 	URL      string // oci://registry/name, https://host/name.git, https://endpoint/bucket

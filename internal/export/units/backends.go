@@ -2,14 +2,14 @@ package units
 
 import "github.com/ordapply/ordapply/ordering"
 
-// Rules of the edges that connect what calls a Service with the workload behind it.
+// Rules of the edges that connect a caller of a Service with the workload behind it.
 const (
 	ruleBackend ordering.Rule = "backend" // a webhook configuration, an APIService or a CRD calls a Service
 	ruleService ordering.Rule = "service" // a Service selects the Pods of a workload
 )
 
 // answeredWith returns for each step the units with which it becomes ready together with
-// others, or nil: what calls a Service is ready when the workloads behind it are, and engines
+// others, or nil: a caller of a Service is ready when the workloads behind it are, and engines
 // know no readiness of endpoints. So an engine must apply the caller and these workloads before
 // it waits for either of them, and nothing may go on before both are ready.
 func (c *cutter) answeredWith(awaited []bool) [][]int {

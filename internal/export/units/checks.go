@@ -36,7 +36,7 @@ func (c *cutter) isAwaited() []bool {
 }
 
 // checkers returns the units that wait for a step to become ready. Its own unit does,
-// unless the step becomes ready only by what is applied after that unit.
+// unless the step becomes ready only by objects of later units.
 func (c *cutter) checkers(i int) []int {
 	s := c.plan.Steps[i]
 	own := []int{c.within[i]}

@@ -14,7 +14,7 @@ type Lost struct {
 	Detail string // "does not wait for Secret shop/login, which is outside the stream"
 }
 
-// connect sets what each unit comes after, and puts the units into such an order.
+// connect sets the predecessors of each unit, and sorts the units by them.
 func (c *cutter) connect() {
 	after := make([]map[int]bool, len(c.units))
 	for u := range after {
@@ -97,8 +97,8 @@ func (c *cutter) members() []map[int]bool {
 	return all
 }
 
-// keepInferred adds the edges that were inferred between units of one wave, except those
-// that contradict others: there nothing but the sequence of requests is at stake.
+// keepInferred adds the edges that were inferred between units of one wave, except edges
+// that contradict others: only the sequence of requests is at stake.
 func (c *cutter) keepInferred(after []map[int]bool) {
 	for i, s := range c.plan.Steps {
 		for _, n := range s.Needs {
@@ -133,8 +133,8 @@ func reaches(after []map[int]bool, from, to int) bool {
 	return false
 }
 
-// arrange sorts the units so that each follows what it comes after, and keeps of its
-// edges those that no others imply.
+// arrange sorts the units so that each follows its predecessors, and drops the edges that
+// others imply.
 func (c *cutter) arrange(after []map[int]bool) {
 	var order []int
 	done := make([]bool, len(c.units))

@@ -16,10 +16,9 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
-// Read reads what a folder has of an earlier export: the files below the tree's own
-// folders, and below those of another engine that the earlier export was for. What other
-// programs keep beside them is not looked at. It refuses a folder in which these hold what
-// no export wrote.
+// Read reads the files of an earlier export: below the tree's own folders, and below the
+// folder of another engine that the earlier export was for. Files beside these folders are
+// ignored. Folders that no export wrote are an error.
 func (t *Tree) Read(ctx context.Context, dir string) (map[string][]byte, error) {
 	tops, err := t.folders(ctx, dir)
 	if err != nil {
@@ -68,7 +67,7 @@ func (t *Tree) isExport(files map[string][]byte) bool {
 	return isOptions(files[OptionsFile])
 }
 
-// folders returns what the tree, or an earlier one, has in its folder.
+// folders returns the top folders of the tree and of an earlier one.
 func (t *Tree) folders(ctx context.Context, dir string) ([]string, error) {
 	tops := map[string]bool{}
 	for name := range t.Files {
@@ -106,8 +105,8 @@ func (d Difference) String() string {
 	return plain.Line(d.Path + ": differs from the export")
 }
 
-// Compare returns the files that Write would change, sorted by path. It reads what Read
-// reads, and compares bytes.
+// Compare returns the files that Write would change, sorted by path. It compares the bytes
+// of Read's files.
 func (t *Tree) Compare(ctx context.Context, dir string) ([]Difference, error) {
 	there, err := t.Read(ctx, dir)
 	if err != nil {
@@ -126,8 +125,8 @@ func (t *Tree) Compare(ctx context.Context, dir string) ([]Difference, error) {
 	return out, nil
 }
 
-// Write writes the files that differ, and removes those of an earlier export that this one
-// does not have. It returns how many files it changed.
+// Write writes the files that differ, and removes other files from the tree's folders. It
+// returns how many files it changed.
 func (t *Tree) Write(ctx context.Context, dir string) (int, error) {
 	differences, err := t.Compare(ctx, dir)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// name names the units: after their layer, without the order's name if all layers have
-// the same. What becomes of a unit with another name is a new unit to an engine, so that
-// names have no number but where a layer needs several units.
+// name names the units: after their layer, without the order's name if all layers have the
+// same. A renamed unit is a new unit to an engine, so that names have no number but where a
+// layer needs several units.
 func (c *cutter) name() {
 	common := c.commonOrder()
 	taken := map[string]int{}
@@ -77,8 +77,8 @@ func joined(id object.ID) string {
 	return fileName(id.Namespace) + "-" + fileName(id.Name)
 }
 
-// fileName replaces what a name of a resource may have and that of a file should not, such
-// as the colon of system:auth-delegator.
+// fileName replaces characters that suit a resource's name but not a file's, such as the
+// colon of system:auth-delegator.
 func fileName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '.' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' {
@@ -91,8 +91,8 @@ func fileName(name string) string {
 	}, name)
 }
 
-// digest returns some letters and digits that distinguish a resource from those with a
-// similar name.
+// digest returns some letters and digits that distinguish a resource from similarly named
+// ones.
 func digest(id object.ID) string {
 	sum := sha256.Sum256([]byte(id.GroupKind() + "/" + id.Namespace + "/" + id.Name))
 	return hex.EncodeToString(sum[:4])

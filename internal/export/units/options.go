@@ -15,7 +15,7 @@ import (
 // OptionsFile is the file of a tree that has the options it was exported with.
 const OptionsFile = "export.yaml"
 
-// Options are what a tree was exported with.
+// Options are the flags of a tree's export.
 type Options struct {
 	APIVersion string         `json:"apiVersion"`
 	Kind       string         `json:"kind"`
@@ -23,7 +23,7 @@ type Options struct {
 	Files      []string       `json:"files,omitempty"` // flags that name files, which must be given again
 }
 
-// What Options are as an object.
+// API version and kind of Options.
 const (
 	optionsVersion = "ordapply.dev/v1alpha1"
 	optionsKind    = "Export"

@@ -17,7 +17,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Stream is what is exported: manifests and their plan.
+// Stream holds exported manifests and their plan.
 type Stream struct {
 	Plan    *ordering.Plan
 	Objects map[object.ID]*unstructured.Unstructured // of all steps, with their namespaces
@@ -65,11 +65,11 @@ func (s *Stream) Manifest(step int, add map[string]string) ([]byte, error) {
 	return tree.PrintObject(obj.Object)
 }
 
-// Tree is what an export writes.
+// Tree is an export's output.
 type Tree struct {
 	Files   map[string][]byte // by slash-separated path
-	Remarks []string          // what to know about it
-	Lost    []string          // what of the order the engine does not keep
+	Remarks []string          // notes for the user
+	Lost    []string          // parts of the order the engine drops
 }
 
 // Add adds a file, which must not be in the tree.
@@ -135,7 +135,7 @@ func (s *Stream) fileNames(steps []int) []string {
 	return names
 }
 
-// AddLost describes what is lost, sorted by resource.
+// AddLost describes the losses, sorted by resource.
 func (t *Tree) AddLost(s *Stream, lost []Lost) {
 	for _, l := range lost {
 		t.Lost = append(t.Lost, fmt.Sprintf("%s %s", s.Plan.Steps[l.Step].ID, l.Detail))
@@ -144,7 +144,7 @@ func (t *Tree) AddLost(s *Stream, lost []Lost) {
 	t.Lost = slices.Compact(t.Lost)
 }
 
-// AssumedRemark is what to know about a kind that no rule knows.
+// AssumedRemark returns the remark on a kind without a rule.
 func AssumedRemark(kind string) string {
 	return kind + ": no rule says when it is ready, so that its layer waits until its status says so; if nothing writes one, give a rule with --health-rules"
 }

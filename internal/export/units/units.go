@@ -14,9 +14,9 @@ type Unit struct {
 	Name  string // "storage": a DNS label, unique among the units
 	Steps []int  // indices into Plan.Steps, ascending
 	After []int  // indices of the units that must be ready before it, all of them smaller than its own
-	// Checks are the steps whose readiness the unit waits for. They may be steps of
-	// units before it: what becomes ready only by something in this unit, such as a
-	// claim that a Pod of this unit binds.
+	// Checks are the steps whose readiness the unit waits for. They may be steps of earlier
+	// units that become ready only by something in this unit, such as a claim that a Pod of
+	// this unit binds.
 	Checks []int
 	// Timeout is the longest timeout of its resources and layers; 0 if none has one.
 	Timeout time.Duration
@@ -26,7 +26,7 @@ type Unit struct {
 // else.
 func (u *Unit) WaitsForAll() bool { return slices.Equal(u.Checks, u.Steps) }
 
-// place is where a step belongs: units are the steps of one place.
+// place groups steps: units are the steps of one place.
 type place struct {
 	wave  int
 	level int    // counts the declared edges within the wave that lead to the step
@@ -44,7 +44,7 @@ type cutter struct {
 	instant func(step int) bool
 	places  []place // per step
 	within  []int   // per step: its unit
-	// dependents are for each step those that need it.
+	// dependents are each step's dependents.
 	dependents [][]int
 	awaited    []bool  // per step: anything waits for it to become ready
 	answering  [][]int // per step: the steps with whose units it becomes ready, see answeredWith
@@ -54,9 +54,9 @@ type cutter struct {
 
 // Cut is a plan in units.
 type Cut struct {
-	Units []Unit // in an order in which each follows what it waits for
-	// With are for each step the units with which it can become ready: its own, or later
-	// ones, if it needs what these apply.
+	Units []Unit // each after the units that it waits for
+	// With are for each step the units with which it can become ready: its own, or later ones,
+	// if it needs their objects.
 	With [][]int
 	Lost []Lost // gates that units cannot keep
 }
@@ -82,7 +82,7 @@ func Units(plan *ordering.Plan, instant func(step int) bool) Cut {
 }
 
 // placeSteps puts each step into a place: its wave, its layer, and within the wave behind
-// what it declares to need.
+// its declared needs.
 func (c *cutter) placeSteps() {
 	order := c.plan.Sequence()
 	for _, i := range order {
@@ -94,14 +94,14 @@ func (c *cutter) placeSteps() {
 			}
 		}
 	}
-	for _, i := range slices.Backward(order) { // dependents before what they need
+	for _, i := range slices.Backward(order) { // dependents before their needs
 		if s := &c.plan.Steps[i]; s.PlacedByDependents() {
 			c.places[i].layer = c.commonLayer(i)
 		}
 	}
 }
 
-// dependents returns for each step those that need it.
+// dependents returns each step's dependents.
 func dependents(plan *ordering.Plan, at ordering.Positions) [][]int {
 	out := make([][]int, len(plan.Steps))
 	for i, s := range plan.Steps {
@@ -124,8 +124,8 @@ func (c *cutter) layerOf(i int) string {
 	return c.plan.Layers[s.Layers[0]].Name
 }
 
-// commonLayer returns the layer of all dependents in the step's wave, or "" if they are
-// in several, or behind what the step needs.
+// commonLayer returns the layer of all dependents in the step's wave, or "" if they are in
+// several.
 func (c *cutter) commonLayer(i int) string {
 	layers := map[string]bool{}
 	for _, d := range c.dependents[i] {

@@ -48,8 +48,8 @@ func TestUnitsKeepTheGates(t *testing.T) {
 	require.Greater(t, checked, 100)
 }
 
-// requireGates checks units against the plan alone: what waits across waves is in a unit
-// behind that of what it waits for, and behind one that checks it if it must be ready.
+// requireGates checks units against the plan alone: across waves, the unit of a step is
+// behind its prerequisite's, and behind one that checks it if it must be ready.
 func requireGates(t *testing.T, plan *ordering.Plan, name string) {
 	t.Helper()
 	for _, instant := range []bool{true, false} {
@@ -110,8 +110,8 @@ func answers(plan *ordering.Plan, step int) bool {
 	})
 }
 
-// What a webhook intercepts waits in an engine for the configuration and for the workload that
-// answers and fills its CA bundle: these two are applied together, and checked together.
+// Intercepted objects wait in an engine for the webhook's configuration and for the workload
+// that answers and fills its CA bundle: these two are applied together, and checked together.
 func TestAWorkloadThatAnswersIsCheckedWithItsCaller(t *testing.T) {
 	archive, err := txtar.ParseFile("testdata/webhook.txtar")
 	require.NoError(t, err)
@@ -137,7 +137,7 @@ func TestAWorkloadThatAnswersIsCheckedWithItsCaller(t *testing.T) {
 	require.Contains(t, ancestors(cut.Units)[unitOf["Widget"]], unitOf["Deployment"])
 }
 
-// ancestors returns for each unit those it comes after, directly or not.
+// ancestors returns each unit's direct and indirect predecessors.
 func ancestors(units []exportunits.Unit) []map[int]bool {
 	above := make([]map[int]bool, len(units))
 	for u, unit := range units {
@@ -161,8 +161,8 @@ func TestLabel(t *testing.T) {
 	}
 }
 
-// Compare names every file that an edit changed, and Write restores it. A folder beside
-// those of the tree is left alone.
+// Compare names every file that an edit changed, and Write restores it. A folder beside the
+// tree's is left alone.
 func TestEveryEditIsFound(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	tree := &exportunits.Tree{}

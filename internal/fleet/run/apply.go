@@ -54,8 +54,8 @@ func (r *runner) applyTo(ctx context.Context, c fleet.Cluster, show *console) fl
 	return fleet.Result{State: stateOf(err), Unchanged: err == nil && show.unchanged(c.Name), Err: err}
 }
 
-// ownFiles returns the flags of a run on a cluster that are not those of the command: its
-// lines are read here, and its files are its own.
+// ownFiles returns the flags of a cluster's run that differ from the command's: its lines
+// are read here, and its files are its own.
 func (r *runner) ownFiles(c fleet.Cluster) []string {
 	flags := []string{"--output=json"}
 	if file := r.value("report"); file != "" {
@@ -98,7 +98,7 @@ func endLine(s fleet.Summary, err error, started time.Time) events.FleetEnd {
 }
 
 // summaryError returns nil if every cluster is done and every cohort passed. Its exit code
-// is that of an interrupt, of a timeout if nothing else happened, or of a failure.
+// is for an interrupt, for a timeout if nothing else happened, or for a failure.
 func summaryError(ctx context.Context, s fleet.Summary) error {
 	count := map[fleet.State]int{}
 	for _, o := range s.Clusters() {

@@ -10,8 +10,8 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/report"
 )
 
-// OnClusters adds the flags --fleet, --fleet-kubeconfigs and --contexts to a command, with which program runs it
-// on several clusters.
+// OnClusters adds the flags --fleet, --fleet-kubeconfigs and --contexts to a command, with which
+// program runs it on several clusters.
 func OnClusters(cmd *cobra.Command, program Program) *cobra.Command {
 	f := &fleetFlags{program: program}
 	cmd.Flags().StringVar(&f.file, "fleet", "", "file with a Fleet: run on its clusters, cohort by cohort, instead of on that of --context")

@@ -20,7 +20,7 @@ import (
 	"github.com/ordapply/ordapply/internal/view/events"
 )
 
-// answer is what a command that writes nothing printed about a cluster.
+// answer is the output of a read-only command about a cluster.
 type answer struct {
 	out      string
 	messages []string // lines on standard error
@@ -33,8 +33,8 @@ type alike struct {
 	out      string
 }
 
-// compare runs a command that writes nothing on all clusters, and prints once what it says
-// of several of them.
+// compare runs a read-only command on all clusters, and prints the same answer of several
+// once.
 func (r *runner) compare(ctx context.Context, f *fleet.Fleet) error {
 	clusters := f.Clusters()
 	ctx = report.WithoutText(ctx)

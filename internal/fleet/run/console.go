@@ -25,7 +25,7 @@ type console struct {
 	fleet *fleet.Fleet
 
 	mu      sync.Mutex
-	runs    map[string]*tally // by cluster, of those that were started
+	runs    map[string]*tally // by cluster, once started
 	printed map[string]bool   // remarks that were printed
 	ended   []int             // runs that ended, by cohort
 	started time.Time
@@ -70,8 +70,8 @@ func (c *console) begin() {
 	events.Write(c.out.Out, line)
 }
 
-// known prints the messages of planning about the clusters on standard error. A message about all is
-// printed once, and a run does not say it again.
+// known prints the messages of planning about the clusters on standard error. A message about all
+// is printed once, and a run does not say it again.
 func (c *console) known(clusters []fleet.Cluster, messages [][]string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -137,8 +137,8 @@ func (c *console) stderr(cluster, line string) {
 	c.remark(cluster, line)
 }
 
-// slow returns a context in which the run on a cluster reports at once what it waits for,
-// while its other messages are collected.
+// slow returns a context in which the run on a cluster reports slow steps at once, while
+// its other messages are collected.
 func (c *console) slow(ctx context.Context, of fleet.Cluster) context.Context {
 	return abortable.WithSlowNotice(ctx, func(text string) { plain.Fprintf(c.out.Err, "%s: %s\n", of.Name, text) })
 }

@@ -34,8 +34,8 @@ func (e *namedError) Error() string { return join(e.clusters) + ": " + e.err.Err
 
 func (e *namedError) Unwrap() error { return e.err }
 
-// name returns the errors of clusters with their names. Those that say the same are one;
-// those that all clusters have in common have no names.
+// name returns the errors of clusters with their names. Equal errors are one; errors that
+// all clusters have in common have no names.
 func name(clusters []fleet.Cluster, errs []error) []error {
 	var all []*namedError
 	for i, c := range clusters {

@@ -21,7 +21,7 @@ import (
 // fleetFlags select the clusters of a command.
 type fleetFlags struct {
 	file        string
-	kubeconfigs bool // those that the file names are used
+	kubeconfigs bool // use the file's kubeconfigs
 	contexts    []string
 	program     Program
 }

@@ -50,8 +50,8 @@ func TestLineWriterOfSeveral(t *testing.T) {
 	require.Equal(t, map[string]int{"one": 1000, "two": 1000}, counts)
 }
 
-// A run gets the flags of the command line with the values that they have, whatever
-// characters are in them, and no others.
+// A run gets the flags of the command line with their values, whatever the characters, and
+// no others.
 func TestGivenFlags(t *testing.T) {
 	define := func() *pflag.FlagSet {
 		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -82,7 +82,7 @@ func TestGivenFlags(t *testing.T) {
 	})
 }
 
-// What several clusters report is one error with their names.
+// An error of several clusters is one with their names.
 func TestErrorsWithNames(t *testing.T) {
 	clusters := []fleet.Cluster{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}, {Name: "e"}, {Name: "f"}}
 	x, y, z := errors.New("x"), errors.New("y"), errors.New("z")
@@ -93,7 +93,7 @@ func TestErrorsWithNames(t *testing.T) {
 	require.Empty(t, name(clusters, make([]error, len(clusters))))
 }
 
-// The counts of a run are what its lines say; a hook or a rollback is a change.
+// The counts of a run come from its lines; a hook or a rollback is a change.
 func TestTally(t *testing.T) {
 	unchanged := []string{
 		`{"version":1,"type":"runStart","timestamp":"2026-01-02T03:04:05Z","resources":2,"waves":[{"wave":1},{"wave":2}]}`,

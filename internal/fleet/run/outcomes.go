@@ -18,7 +18,7 @@ import (
 	"github.com/ordapply/ordapply/internal/view/html"
 )
 
-// outcome is how a cluster ended, in words.
+// outcome is a cluster's outcome in words.
 func (c *console) outcome(o fleet.Outcome) html.FleetCluster {
 	if o.State == fleet.NotStarted {
 		return html.FleetCluster{Name: o.Cluster, Outcome: "not started: " + o.Why}
@@ -33,7 +33,7 @@ func (c *console) outcome(o fleet.Outcome) html.FleetCluster {
 	return out
 }
 
-// table prints how each cluster ended.
+// table prints each cluster's outcome.
 func (c *console) table(out io.Writer, s fleet.Summary) error {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
@@ -52,7 +52,7 @@ func (c *console) table(out io.Writer, s fleet.Summary) error {
 	return err
 }
 
-// writePage writes the page of the fleet, which leads to those of its clusters. why is the
+// writePage writes the page of the fleet, which links to its clusters' pages. why is the
 // error of the fleet, or nil.
 func (c *console) writePage(file string, s fleet.Summary, why error) error {
 	page := html.Fleet{Began: c.started, Took: time.Since(c.started), Result: "All clusters are done"}

@@ -13,7 +13,7 @@ import (
 	"github.com/ordapply/ordapply/internal/view/events"
 )
 
-// tally is what is known of the run on a cluster from its lines.
+// tally holds the facts about a cluster's run, from its lines.
 type tally struct {
 	total, waves int // of the plan
 	final        int // resources with a final state
@@ -55,8 +55,7 @@ func (t *tally) words() string {
 	return text
 }
 
-// countsText returns numbers by state, those that matter most to the reader of a success
-// first.
+// countsText returns numbers by state, the most important after a success first.
 func countsText(counts map[string]int) string {
 	order := []string{"ready", "applied", "deleted", "kept", "deferred", "failed", "timedOut", "skipped", "notStarted", "unsettled"}
 	words := map[string]string{"timedOut": "timed out", "notStarted": "not started"}
@@ -69,7 +68,7 @@ func countsText(counts map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// outcomeText describes how the run on a cluster ended.
+// outcomeText describes the outcome of a cluster's run.
 func outcomeText(o fleet.Outcome, t *tally) string {
 	parts := []string{}
 	switch {
@@ -88,7 +87,7 @@ func outcomeText(o fleet.Outcome, t *tally) string {
 	return fmt.Sprintf("%s (%s)", text, rounded(o.Took()))
 }
 
-// rounded returns a duration with what people care about.
+// rounded returns a duration to 0.1s, from a minute on to 1s.
 func rounded(d time.Duration) string {
 	if d < time.Minute {
 		return fmt.Sprintf("%.1fs", d.Seconds())
@@ -125,7 +124,7 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	}
 }
 
-// Close passes on what follows the last newline.
+// Close passes on the text after the last newline.
 func (w *lineWriter) Close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
-// mergeKeys returns the candidate keys of list items, in order of preference:
-// those that native kinds declare (x-kubernetes-list-map-keys).
+// mergeKeys returns the candidate keys of list items, in order of preference: the keys of
+// native kinds (x-kubernetes-list-map-keys).
 func mergeKeys() [][]string {
 	return [][]string{
 		{"name"}, {"key"}, {"type"}, {"ip"}, {"uid"}, {"mountPath"}, {"devicePath"}, {"topologyKey", "whenUnsatisfiable"},

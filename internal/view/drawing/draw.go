@@ -44,7 +44,7 @@ func Draw(p *ordering.Plan) *Drawing {
 }
 
 // gates describes the gate before each wave: all resources of the wave before must be
-// applied, and those ready, and hooks done, whose ReadyBy is that wave.
+// applied, steps with that ReadyBy ready, and its hooks done.
 func (d *Drawing) gates(p *ordering.Plan) {
 	type count struct{ ready, applied, hooks int }
 	held := make([]count, len(p.Waves))

@@ -15,9 +15,8 @@ import (
 
 // Drawing is a plan prepared for drawing: waves that contain boxes, and arrows
 // between boxes. Resources of one kind, wave and layer with the same
-// dependencies and dependents share a box. It omits arrows that the waves
-// already imply: from a Namespace to its resources, and those that are implied
-// by a longer path.
+// dependencies and dependents share a box. It omits arrows that the waves already imply:
+// from a Namespace to its resources, and arrows implied by a longer path.
 type Drawing struct {
 	Title  string      // "12 resources in 4 waves"
 	Waves  []DrawnWave // as in the plan
@@ -57,7 +56,7 @@ func (b Box) Lines() []string {
 // Arrow points from a box to its dependent.
 type Arrow struct {
 	From, To int           // indices into Drawing.Boxes; To waits for From
-	Gate     ordering.Gate // what it waits for
+	Gate     ordering.Gate // the gate it waits for
 	Hard     bool          // the author declared it
 	Why      string        // one of the reasons
 }

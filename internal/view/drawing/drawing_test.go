@@ -120,7 +120,7 @@ func TestBoxLines(t *testing.T) {
 	require.Equal(t, append([]string{"K"}, box.Names...), box.Lines())
 }
 
-// A coarse drawing has arrows from each layer to those after it.
+// A coarse drawing has arrows from each layer to later ones.
 func TestDrawManyInLayers(t *testing.T) {
 	resources := plancase.ManyApplications(1000)
 	plan, err := planner.Build(resources, ordering.Options{})

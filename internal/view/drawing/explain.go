@@ -10,10 +10,10 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Explain writes everything the plan knows about one resource: its wave, the
-// reason, what it needs, its dependents, and the inferred edges that were
-// dropped; of a skipped resource or a hook, why it is not in a wave. ok is false
-// if the plan knows none of this ID. The error is that of w.
+// Explain writes everything the plan knows about one resource: its wave, the reason, its
+// needs, its dependents, and the inferred edges that were dropped; of a skipped resource or
+// a hook, why it is not in a wave. ok is false if the plan knows none of this ID. The error
+// is that of w.
 func Explain(w io.Writer, p *ordering.Plan, id object.ID) (ok bool, err error) {
 	var b strings.Builder
 	index := p.Positions()
@@ -81,7 +81,7 @@ func hookSource(source string) string {
 	return "; " + source
 }
 
-// describeGate describes what waits for the resource, and until when.
+// describeGate describes the waits for the resource, and their end.
 func describeGate(p *ordering.Plan, s ordering.Step) string {
 	until := "it is ready"
 	switch {
@@ -124,8 +124,7 @@ func explainNeeds(p *ordering.Plan, b *strings.Builder, s ordering.Step, index m
 	}
 }
 
-// located returns the reason, with its source unless that is the step's own
-// manifest.
+// locatedFor returns the reason, with its source unless that is the step's own manifest.
 func locatedFor(s ordering.Step, why ordering.Reason) string {
 	if why.Where == s.Source {
 		return why.String()

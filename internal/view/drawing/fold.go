@@ -46,8 +46,7 @@ func (l *layout) place() {
 	l.shiftBands()
 }
 
-// alignBands aligns each band by itself: what it is connected with in other bands is not
-// beside it.
+// alignBands aligns each band by itself: its neighbours in other bands are not beside it.
 func (l *layout) alignBands() {
 	for i := range l.nodes {
 		other := func(n int) bool { return l.columns[l.nodes[n].column].band != l.columns[l.nodes[i].column].band }
@@ -90,8 +89,8 @@ func (l *layout) layOut(left, right float64) {
 	}
 }
 
-// end returns where the columns would end that begin with one at x: the whole wave, if
-// that begins and fits into a band.
+// end returns the end of the columns that begin with one at x: the whole wave, if that
+// begins and fits into a band.
 func (l *layout) end(c int, x float64, begins bool, room float64) float64 {
 	width := l.columnWidth(c) + padding
 	if begins {

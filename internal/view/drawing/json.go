@@ -94,8 +94,8 @@ type jsonDropped struct {
 	Because []string `json:"because"`
 }
 
-// PlanJSON writes the plan as indented JSON. Waves and layers are referred to by
-// index, from 0; durations are Go's, such as "5m0s". The error is that of w.
+// PlanJSON writes the plan as indented JSON. Waves and layers are referred to by index,
+// from 0; durations are Go's, such as "5m0s". The error is that of w.
 func PlanJSON(w io.Writer, p *ordering.Plan) error {
 	out := jsonPlan{OrderSource: p.OrderSource, Notes: p.Notes, Layers: []jsonLayer{}, Waves: []jsonWave{}, Steps: []jsonStep{}}
 	for _, wave := range p.Waves {

@@ -6,10 +6,10 @@ import (
 )
 
 // layout holds the positions of everything. Each wave has as many columns as
-// its longest chain of boxes; an arrow across several columns has a passage, a
-// node without a box, in each column between. Connected boxes are drawn
-// together; those without arrows below all others. Columns that do not fit side by side
-// continue in a band below, as lines of text do.
+// its longest chain of boxes; an arrow across several columns has a passage, a node without
+// a box, in each column between. Connected boxes are drawn together, boxes without arrows
+// below them. Columns that do not fit side by side continue in a band below, as lines of
+// text do.
 type layout struct {
 	drawing  *Drawing
 	nodes    []node   // the boxes, then the passages
@@ -44,8 +44,8 @@ type span struct{ left, right float64 }
 // next stack starts.
 const tallest = 900
 
-// findParts numbers the connected components: those that start in an earlier
-// wave first, then larger ones.
+// findParts numbers the connected components: by the wave in which they start, then larger
+// ones first.
 func (l *layout) findParts() {
 	near := make([][]int, len(l.nodes))
 	for _, a := range l.drawing.Arrows {

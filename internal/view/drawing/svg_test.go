@@ -349,9 +349,8 @@ func requireArrow(t *testing.T, p picture, arrow drawing.Arrow, d, name string) 
 	require.True(t, to.Y < y && y < to.bottom(), name)
 }
 
-// advance returns the width of a text in DejaVu Sans at 11 pixels: the advances
-// of some letters from its font files, in thousandths, and for others those of
-// the widest that occur here.
+// advance returns the width of a text in DejaVu Sans at 11 pixels: the advances of some
+// letters from its font files, in thousandths, and for others the widest that occurs here.
 func advance(line text) float64 {
 	regular := map[rune]float64{'M': 863, 'm': 974, 'i': 278, 'n': 634, 'a': 613, 'e': 615, 's': 521, 'p': 635, 'c': 550, '/': 337, 'N': 748, 'A': 684, 'E': 632, '-': 361, ' ': 318, 'W': 989, 'v': 592}
 	bold := map[rune]float64{'M': 995, 'm': 1042, 'i': 343, 'n': 712, 'a': 675, 'e': 678, 's': 595, 'p': 716, 'c': 593, '/': 365, 'N': 837, 'A': 774, 'E': 683, '-': 415, ' ': 348, 'W': 1103, 'v': 652}

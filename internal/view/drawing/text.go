@@ -2,9 +2,8 @@ package drawing
 
 import "strings"
 
-// textWidth returns the maximum width of a text in pixels. The viewer chooses
-// the font; the numbers are those of DejaVu Sans, the widest of the common
-// replacements for Helvetica.
+// textWidth returns the maximum width of a text in pixels. The viewer chooses the font; the
+// numbers are for DejaVu Sans, the widest of the common replacements for Helvetica.
 func textWidth(text string, size float64, bold bool) float64 {
 	width := 0.0
 	for _, r := range text {

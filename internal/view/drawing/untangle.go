@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// stack puts the nodes of each column on top of each other in their order,
-// those with arrows first.
+// stack puts the nodes of each column on top of each other in their order, nodes with
+// arrows first.
 func (l *layout) stack() {
 	for i := range l.nodes {
 		c := &l.columns[l.nodes[i].column]

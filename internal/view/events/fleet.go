@@ -131,7 +131,7 @@ func InCluster(line []byte, cluster string) []byte {
 	return bytes.Join([][]byte{line[:end], []byte(`,"cluster":`), plain.JSON(name), line[end:]}, nil)
 }
 
-// Glance is what a reader of many runs needs of a line.
+// Glance is a line's summary for a reader of many runs.
 type Glance struct {
 	Type      string         `json:"type"`
 	Operation string         `json:"operation"`
@@ -155,7 +155,7 @@ func Look(line []byte) Glance {
 		g.Type = kind
 	case TypeRunStart, TypeRollbackStart:
 		var start RunStart
-		_ = json.Unmarshal(line, &start) // what could be read
+		_ = json.Unmarshal(line, &start) // the readable part
 		g.Type, g.Total, g.Waves = kind, start.Resources, len(start.Waves)
 	default:
 		_ = json.Unmarshal(line, &g)

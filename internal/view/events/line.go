@@ -128,7 +128,7 @@ type Hook struct {
 	Seconds   float64 `json:"seconds" doc:"time since it was sent, or its deletion was requested; 0 if neither"`
 }
 
-// HookLog is what a container of a hook wrote, whose policy asks for it.
+// HookLog is the output of a hook's container, if a policy asks for it.
 type HookLog struct {
 	Head
 	ID

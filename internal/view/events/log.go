@@ -55,7 +55,7 @@ func (l *Log) RollBack(revision int, run *track.Tracker) {
 	l.notes(run.Plan.Notes)
 }
 
-// plan writes what each resource waits for.
+// plan writes the needs of each resource.
 func (l *Log) plan() {
 	line := Plan{Head: head(TypePlan, time.Now()), Resources: []Planned{}}
 	for _, s := range l.run.Plan.Steps {

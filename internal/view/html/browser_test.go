@@ -121,7 +121,7 @@ func (b browser) picture(name string) {
 	require.NoError(b.t, os.WriteFile(filepath.Join(folder, name+".png"), png, 0o600))
 }
 
-// What a person does on the page does what it says.
+// The controls of the page do what they say.
 func TestPageInBrowser(t *testing.T) {
 	b := openPage(t, sample(50), 1240)
 	require.Equal(t, "The run timed out after 3m13s", b.text("h1"))
@@ -212,7 +212,7 @@ func TestNarrowPage(t *testing.T) {
 	b.picture("narrow")
 }
 
-// What a cluster or a file says is shown as text, and does not turn the text around it.
+// Text of a cluster or a file is shown as text, and does not turn the text around it.
 func TestHostileText(t *testing.T) {
 	evil := `<img src=x onerror="console.log(1)">`
 	b := openPage(t, strings.NewReplacer("app-17", `\u202eevil`+strings.ReplaceAll(evil, `"`, `\"`), "CrashLoopBackOff", strings.ReplaceAll(evil, `"`, `\"`)).Replace(sample(20)), 1240)
@@ -222,7 +222,7 @@ func TestHostileText(t *testing.T) {
 	require.Equal(t, 0, b.count("img"))
 }
 
-// checkAccess checks what a screen reader and the eyes need: names, labels, headings in
+// checkAccess checks the page for screen readers and eyes: names, labels, headings in
 // order, ids that are unique, and contrast.
 func (b browser) checkAccess() {
 	b.t.Helper()
@@ -249,7 +249,7 @@ func (b browser) checkAccess() {
 	type text struct {
 		Value any `json:"value"`
 	}
-	var tree struct { // of package accessibility, which does not know all that a newer Chromium says
+	var tree struct { // of package accessibility, which does not know all fields of a newer Chromium
 		Nodes []struct {
 			Ignored bool `json:"ignored"`
 			Role    text `json:"role"`

@@ -12,14 +12,14 @@ import (
 // for it.
 type Segment struct {
 	Of   int           // index of the resource
-	From time.Duration // since the part began: when what it waited for was done
+	From time.Duration // since the part began: when its last wait was over
 	Cost time.Duration // from then until others could go on, or the run was over
-	// Why is why it had to wait for the segment before it: the reason of the edge, or
-	// that its wave opened.
+	// Why is the reason to wait for the segment before it: that of the edge, or that its wave
+	// opened.
 	Why string
-	// Without is how long the run would have taken without that edge, by the times that
-	// were measured; 0 where it would not have been shorter by a hundredth, for a wave, and for short
-	// segments of a very long path.
+	// Without is the run's time without that edge, by the times that were measured; 0 where it
+	// would not have been shorter by a hundredth, for a wave, and for short segments of a very long
+	// path.
 	Without time.Duration
 }
 
@@ -61,14 +61,13 @@ func byCost(path []Segment) []int {
 	return indices
 }
 
-// timeline is what the calculation needs of a part: the times of resources since the
-// part began.
+// timeline has the times of a part's resources since the part began.
 type timeline struct {
 	part     *Part
 	waves    bool // waves open one after the other
 	order    []int
 	measured []span
-	began    []time.Duration // when each resource could start, by what it waited for
+	began    []time.Duration // when each resource could start, by its prerequisites
 	needs    [][]edge        // of each resource; only resources that come before it in order
 	opener   []int           // by wave: the resource of earlier waves that passed last; -1 for none
 	size     int             // resources and needs
@@ -109,7 +108,7 @@ func newTimeline(p *Part, schedule string) *timeline {
 	return t
 }
 
-// measured returns the times of one resource. What was not sent took no time.
+// measured returns the times of one resource. An unsent one took no time.
 func (p *Part) measured(r *Resource) span {
 	since := func(at, otherwise time.Time) time.Duration {
 		if at.IsZero() {
@@ -154,7 +153,7 @@ func (t *timeline) findNeeds() {
 	}
 }
 
-// findOpeners finds what each wave waited for.
+// findOpeners finds the opener of each wave.
 func (t *timeline) findOpeners() {
 	t.opener = make([]int, t.part.lastWave()+2)
 	for n := range t.opener {
@@ -197,8 +196,8 @@ func (t *timeline) pass(i int) time.Duration {
 	return t.measured[i].passed(t.part.Resources[i].Gate)
 }
 
-// released returns what the start of a resource waited for last: an edge from what it
-// needs, or one without a target from the last of an earlier wave; noEdge for nothing.
+// released returns the last wait before the start of a resource: an edge from a
+// prerequisite, or one without a target from the last of an earlier wave; noEdge for none.
 func (t *timeline) released(at int) edge {
 	by, latest, end := noEdge(), time.Duration(-1), t.measured[at].done
 	for _, need := range t.needs[at] {
@@ -235,8 +234,8 @@ func (t *timeline) path() (path []Segment, edges []edge) {
 	return path, edges
 }
 
-// latest returns the resource that was done last, of those that something was sent for;
-// -1 when there is none.
+// latest returns the resource that was done last, without unsent ones; -1 when there is
+// none.
 func (t *timeline) latest() int {
 	last := -1
 	for i, r := range t.part.Resources {

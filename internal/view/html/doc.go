@@ -1,5 +1,5 @@
-// Package html makes one page of a run: when each resource was applied and ready,
-// what the run waited for longest, what failed and why. The page has no links to anything
+// Package html makes one page of a run: when each resource was applied and ready, its
+// longest waits, and its failures with the reasons. The page has no links to anything
 // outside it, and needs no network.
 //
 //	run, err := html.Read(eventLines) // the output of `ordapply apply -o json`

@@ -19,7 +19,7 @@ var pageText string
 //go:embed page/page.css
 var pageStyle string
 
-// The parts of the script; each uses those before it.
+// The parts of the script; each uses earlier ones.
 //
 //go:embed page/tools.js
 var toolsScript string
@@ -67,7 +67,7 @@ func title(run *Run) string {
 	return "ordapply " + run.Began.UTC().Format("2006-01-02 15:04 UTC")
 }
 
-// The types below are what page.js reads; times are seconds since the part began, or null.
+// page.js reads the types below; times are seconds since the part began, or null.
 type pageData struct {
 	Server, Context, Schedule, State string
 	DryRun                           bool
@@ -149,7 +149,7 @@ type pageSegment struct {
 	Without    float64
 }
 
-// shown returns what the page shows of a run.
+// shown returns the data of a run's page.
 func shown(run *Run) pageData {
 	d := pageData{
 		Server: run.Server, Context: run.Context, Schedule: run.Schedule, State: run.State, DryRun: run.DryRun,
@@ -203,7 +203,7 @@ func (p *Part) since(at time.Time) *float64 {
 	return &s
 }
 
-// row returns what the page shows of one resource.
+// row returns a resource's row of the page.
 func (p *Part) row(r *Resource, index map[events.ID]int) pageResource {
 	out := pageResource{
 		Label: label(r.ID), Wave: r.Planned.Wave, Layer: r.Layer, Event: r.Event,
@@ -223,7 +223,7 @@ func (p *Part) row(r *Resource, index map[events.ID]int) pageResource {
 	return out
 }
 
-// change returns what the run did to an object.
+// change returns the run's change of an object.
 func (r *Resource) change() string {
 	switch {
 	case r.State == "deleted" && r.Unchanged:

@@ -44,8 +44,8 @@ type Wave struct {
 	State         string    // of its end
 }
 
-// Resource is what happened to one resource or hook. Times are zero when it did not get
-// that far.
+// Resource is the course of one resource or hook. Times are zero when it did not get that
+// far.
 type Resource struct {
 	events.Planned
 	Event                  string // of a hook
@@ -53,10 +53,10 @@ type Resource struct {
 	events.Change
 	Assumed, Deletes            bool
 	Queued, Sent, Applied, Done time.Time
-	Notes                       []Note // what it said, in order
+	Notes                       []Note // its messages, in order
 }
 
-// Note is what a resource waited for at a time.
+// Note is a resource's message at a time.
 type Note struct {
 	At    time.Time
 	State string
@@ -198,7 +198,7 @@ const maxWave = 20_000
 // bounded returns a wave's number between 1 and maxWave.
 func bounded(wave int) int { return min(max(wave, 1), maxWave) }
 
-// wave returns the wave of a line; a prune adds waves to those of the first line.
+// wave returns the wave of a line; a prune adds waves to the first line's.
 func (p *Part) wave(line events.Wave) *Wave {
 	line.Wave = bounded(line.Wave)
 	for len(p.Waves) < line.Wave {

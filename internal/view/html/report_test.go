@@ -51,8 +51,8 @@ func lines() string {
 	return strings.ReplaceAll(b.String(), "\n\t\t", "")
 }
 
-// The critical path names what the run waited for, how long, and how long it would have
-// been without each edge.
+// The critical path names the run's waits, their lengths, and the run's length without each
+// edge.
 func TestCriticalPath(t *testing.T) {
 	run, err := Read(strings.NewReader(lines()))
 	require.NoError(t, err)
@@ -95,7 +95,7 @@ func TestRead(t *testing.T) {
 	require.Error(t, err)
 }
 
-// What the cluster says cannot end the element that holds it.
+// Text of the cluster cannot end the element that holds it.
 func TestPageIsText(t *testing.T) {
 	run, err := Read(strings.NewReader(lines()))
 	require.NoError(t, err)
@@ -189,7 +189,7 @@ func without(s Segment) Segment {
 	return s
 }
 
-// Whatever a file says, there is a page or an error.
+// Any file gives a page or an error.
 func FuzzPage(f *testing.F) {
 	f.Add(lines())
 	f.Add(chain(3, "graph"))

@@ -22,8 +22,8 @@ func (answers) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 }
 
-// client is a client of an API server, and no cluster in memory: what is measured is its
-// HTTP requests, one for every call. It rejects some of the PATCHes of Deployments.
+// client is a client of an API server, not a cluster in memory: the tests measure its HTTP
+// requests, one for every call. It rejects some of the PATCHes of Deployments.
 type client struct {
 	kube.Cluster
 	send     http.RoundTripper

@@ -121,7 +121,7 @@ func (c *counted) attempt(ctx context.Context, obj *unstructured.Unstructured, v
 		c.m.retried.WithLabelValues(p.phase, p.kind).Inc()
 	}
 	err := send(p.in(ctx))
-	if err != nil && (verb != "delete" || !apierrors.IsNotFound(err)) { // not found is what a deletion is for
+	if err != nil && (verb != "delete" || !apierrors.IsNotFound(err)) { // not found is a deletion's goal
 		c.m.requestErrors.WithLabelValues(p.phase, p.kind, reason(err)).Inc()
 		c.m.failed.Store(id, true)
 	}

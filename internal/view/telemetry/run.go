@@ -14,7 +14,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Begin learns which resources and waves the run has.
+// Begin learns the resources and waves of the run.
 func (t *Trace) Begin(run *track.Tracker) { t.learn(run.Plan) }
 
 // Extend learns more of them.

@@ -31,7 +31,7 @@ const endTimeout = 5 * time.Second
 
 func endLimit() time.Duration {
 	text := os.Getenv("OTEL_EXPORTER_OTLP_TIMEOUT")
-	said, _ := strconv.Atoi(text) // 0: the library reports what is no number
+	said, _ := strconv.Atoi(text) // 0: the library reports invalid numbers
 	return max(endTimeout, time.Duration(said)*time.Millisecond)
 }
 
@@ -74,9 +74,9 @@ func first(names ...string) string {
 	return ""
 }
 
-// StartTrace begins the trace of a command, below the span of TRACEPARENT if there is one. It
-// returns nil if the environment names no collector, and an error if it asks for what is
-// not supported: the run then goes on without a trace.
+// StartTrace begins the trace of a command, below the span of TRACEPARENT if there is one.
+// It returns nil if the environment names no collector, and an error if it asks for
+// unsupported settings: the run then goes on without a trace.
 func StartTrace(ctx context.Context, command string, labels map[string]string) (*Trace, error) {
 	if !endpoint() {
 		return nil, nil
@@ -132,7 +132,7 @@ func checkAddress() error {
 	return nil
 }
 
-// parent returns a context with the span in which the command was started.
+// parent returns a context with the command's parent span.
 func parent(ctx context.Context) context.Context {
 	return propagation.TraceContext{}.Extract(context.WithoutCancel(ctx), propagation.MapCarrier{
 		"traceparent": os.Getenv("TRACEPARENT"), "tracestate": os.Getenv("TRACESTATE"),
@@ -142,7 +142,7 @@ func parent(ctx context.Context) context.Context {
 // program describes this program, unless OTEL_SERVICE_NAME and
 // OTEL_RESOURCE_ATTRIBUTES say otherwise.
 func program(ctx context.Context) *resource.Resource {
-	r, _ := resource.New(ctx, // an error leaves out what it could not find out
+	r, _ := resource.New(ctx, // an error leaves out unknown attributes
 		resource.WithTelemetrySDK(),
 		resource.WithAttributes(attribute.String("service.name", "ordapply"), attribute.String("service.version", version.Own("ordapply").Version)),
 		resource.WithFromEnv())
@@ -156,8 +156,8 @@ func (t *Trace) lose(err error) {
 	t.lost = err
 }
 
-// End ends all spans, that of the run with its outcome, and sends what is left. It returns
-// an error if the collector did not take spans.
+// End ends all spans, that of the run with its outcome, and sends the rest. It returns an
+// error if the collector did not take spans.
 func (t *Trace) End(outcome error) error {
 	if t == nil {
 		return nil

@@ -45,8 +45,8 @@ func (v *View) allBlocked(i int, applied bool) []int {
 // leastLabel is the minimum width for the name of a resource.
 const leastLabel = 16
 
-// blocks describes, within a number of columns, what a resource blocks:
-// dependents and waves; "" if nothing.
+// blocks describes, within a number of columns, the dependents and waves that a resource
+// blocks; "" if none.
 func (v *View) blocks(i, columns int) string {
 	blocked, waves := v.blocked(i), v.blockedWaves(i)
 	if len(blocked) == 0 {

@@ -14,8 +14,8 @@ func (v *View) Compare(last track.RunTimes) {
 }
 
 // estimate returns a line about how long the run still takes if its waves take as long as
-// in the earlier run; none if that is unknown, or the run does not continue. A run of which
-// everything is unchanged is over before that is of interest.
+// in the earlier run; none if that is unknown, or the run does not continue. An unchanged
+// run is over before that is of interest.
 func (v *View) estimate(columns int, now time.Time) []Line {
 	e, known := v.run.Estimate(v.lastWaves, now)
 	if !known || v.interrupted || v.options.Graph || now.Sub(v.run.Started) < rowDelay || v.inWave() && v.isStuck() {

@@ -12,7 +12,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// A running hook has a line of its own below the header, in whatever width.
+// A running hook has a line of its own below the header, in any width.
 func TestAHookInTheFrame(t *testing.T) {
 	plan := &ordering.Plan{Waves: []ordering.Wave{{}}, Steps: []ordering.Step{{ID: object.ID{Kind: "ConfigMap", Name: "a"}}}}
 	v := NewView(track.New(plan, start()), ViewOptions{})

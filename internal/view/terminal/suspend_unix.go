@@ -19,8 +19,8 @@ func Suspensions() (stops, conts <-chan os.Signal, end func()) {
 }
 
 // Suspend stops the process and returns when it continues. If no shell could
-// continue it (an orphaned process group, process 1 of a container), the kernel
-// ignores the signal and suspend returns after a moment.
+// continue it (an orphaned process group, process 1 of a container), the kernel ignores the
+// signal and Suspend returns after a moment.
 //
 // It sends SIGTTIN, which the kernel treats like SIGTSTP: after Notify, the Go
 // runtime never restores the default action of SIGTSTP.

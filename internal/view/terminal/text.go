@@ -63,7 +63,7 @@ func fitting(columns int, texts ...string) string {
 	return Clip(texts[len(texts)-1], max(0, columns))
 }
 
-// describe returns the state of a resource, with what it waits for or why it ended.
+// describe returns the state of a resource, and why it waits or has ended.
 func describe(r *track.Resource) string {
 	if r.Detail == "" {
 		return string(r.State)
@@ -71,7 +71,7 @@ func describe(r *track.Resource) string {
 	return string(r.State) + ": " + plain.Line(r.Detail)
 }
 
-// waitsFor returns what a resource waits for.
+// waitsFor returns a resource's reason to wait.
 func waitsFor(r *track.Resource) string {
 	switch {
 	case r.Detail != "":

@@ -22,7 +22,7 @@ type View struct {
 	options     ViewOptions
 	interrupted bool
 	dependents  [][]dependent     // direct dependents, per resource
-	waiting     map[blocker][]int // what allBlocked returned
+	waiting     map[blocker][]int // results of allBlocked
 	last        track.RunTimes
 	lastWaves   []time.Duration // of each wave; 0: unknown
 }
@@ -83,9 +83,8 @@ func (v *View) Take(e event.Event) string {
 // Interrupt records that the run was asked to stop.
 func (v *View) Interrupt() { v.interrupted = true }
 
-// End closes the open wave after a failure, and lists resources that are
-// unsettled or deferred with what they last waited for. Failures have been
-// listed before.
+// End closes the open wave after a failure, and lists resources that are unsettled or
+// deferred with their last wait. Failures have been listed before.
 func (v *View) End() string {
 	var b strings.Builder
 	if v.run.Open != track.None {

@@ -1,7 +1,6 @@
 //go:build never
 
-// Package argocd pins what is built of Argo CD: one program that is all of its
-// controllers.
+// Package argocd pins the build of Argo CD: one program that is all of its controllers.
 package argocd
 
 import _ "github.com/argoproj/argo-cd/v3/cmd"

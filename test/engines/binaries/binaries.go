@@ -1,6 +1,6 @@
 // Package binaries builds the programs of Flux and Argo CD, and keeps them in a folder of
-// the user's cache that is named after what they are built from: a new clone of the same
-// versions has them at once.
+// the user's cache that is named after their sources: a new clone of the same versions has
+// them at once.
 //
 //	dir, err := binaries.Flux().Dir("flux")
 //	exec.Command(filepath.Join(dir, "kustomize-controller"))
@@ -23,7 +23,7 @@ import (
 	"time"
 )
 
-// Engine is what is built from a module that pins an engine's versions.
+// Engine is the build of a module that pins an engine's versions.
 type Engine struct {
 	Name     string
 	Programs map[string]string // their packages by name
@@ -46,7 +46,7 @@ func ArgoCD() Engine {
 	return Engine{Name: "argocd", Programs: map[string]string{"argocd": argo + "/cmd"}, CRDs: map[string]string{argo: "manifests/crds"}}
 }
 
-// flags are those of each build.
+// flags are the flags of each build.
 func flags() []string { return []string{"build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w"} }
 
 // Dir returns the folder of the binaries and CRDs, built or not, for the module in a folder.
@@ -83,7 +83,7 @@ func cacheDir() (string, error) {
 	return filepath.Join(user, "ordapply-engines"), nil
 }
 
-// Build builds what is missing. The folder is there whole or not at all: a build goes into
+// Build builds missing programs. The folder is there whole or not at all: a build goes into
 // a folder beside it, which is then renamed. Of two builds at once, one waits for the other.
 func (e Engine) Build(ctx context.Context, module string, progress io.Writer) error {
 	dir, err := e.Dir(module)

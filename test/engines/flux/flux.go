@@ -1,7 +1,7 @@
 //go:build never
 
-// Package flux pins what is built of Flux: two of its controllers, and a registry for
-// their source.
+// Package flux pins the build of Flux: two of its controllers, and a registry for their
+// source.
 package flux
 
 import (

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/cli-utils/pkg/object/graph"
 )
 
-// planner prepares manifests, which is not measured, and returns the function
-// to measure, which returns the number of edges.
+// planner prepares manifests, unmeasured, and returns the function to measure, which
+// returns the number of edges.
 type planner func(manifests []map[string]any) (func() (int, error), error)
 
 func cliUtils(manifests []map[string]any) (func() (int, error), error) {
