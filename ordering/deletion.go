@@ -7,7 +7,7 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Deletion, made by planner.DeletionOrder, is the deletion order of resources: the reverse of their
+// Deletion is the deletion order of resources, as planner.DeletionOrder makes it: the reverse of their
 // apply order. In addition, custom resources go before the stream's workloads, Secrets, ConfigMaps
 // and RBAC, because a workload may run their finalizers with these, and APIServices go before
 // Namespaces; CRDs and Namespaces go last. kapp's delete rules override all of this.
