@@ -107,36 +107,26 @@ func TestLimit(t *testing.T) {
 func TestOnce(t *testing.T) {
 	lost := errors.New("connection lost")
 	for name, c := range map[string]struct {
-		contexts func(context.Context) (first, second context.Context)
+		commands int  // 0: no command; 2: another one for the second call
+		shared   bool // the commands run under ReadOnce
 		reads    int
-		manifest bool
 	}{
-		"no command": {func(ctx context.Context) (context.Context, context.Context) { return ctx, ctx }, 2, false},
-		"one command": {func(ctx context.Context) (context.Context, context.Context) {
-			cmd := command(ctx, 0)
-			return cmd.Context(), cmd.Context()
-		}, 1, false},
-		"a command limited again": {func(ctx context.Context) (context.Context, context.Context) {
-			cmd := command(ctx, 0)
-			first := cmd.Context()
-			abortable.Limit(cmd, time.Minute)
-			return first, cmd.Context()
-		}, 1, false},
-		"two commands": {func(ctx context.Context) (context.Context, context.Context) {
-			one := command(ctx, 0)
-			two := command(ctx, 0)
-			return one.Context(), two.Context()
-		}, 2, false},
-		"two commands that share": {func(ctx context.Context) (context.Context, context.Context) {
-			ctx = abortable.ReadOnce(ctx)
-			one := command(ctx, 0)
-			two := command(ctx, 0)
-			return one.Context(), two.Context()
-		}, 1, true},
+		"no command":              {commands: 0, reads: 2},
+		"one command":             {commands: 1, reads: 1},
+		"two commands":            {commands: 2, reads: 2},
+		"two commands that share": {commands: 2, shared: true, reads: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			first, second := c.contexts(t.Context())
-			require.Equal(t, c.manifest, abortable.IsReadOnce(second))
+			first := t.Context()
+			if c.shared {
+				first = abortable.ReadOnce(first)
+			}
+			second := first
+			if c.commands > 0 {
+				first = command(second, 0).Context()
+				second = map[int]context.Context{1: first, 2: command(second, 0).Context()}[c.commands]
+			}
+			require.Equal(t, c.shared, abortable.IsReadOnce(second))
 			reads := 0
 			read := func() (int, error) { reads++; return reads, lost }
 			_, err := abortable.Once(first, "a", read)
@@ -162,6 +152,7 @@ func TestOnce(t *testing.T) {
 	})
 }
 
+// A file larger than the limit is refused, and one that changes is read once in a command.
 func TestReadFile(t *testing.T) {
 	cmd := command(t.Context(), 0)
 	name := filepath.Join(t.TempDir(), "a.yaml")

@@ -29,13 +29,14 @@ func served(gvk schema.GroupVersionKind) (kube.Kind, bool) {
 	return kube.OwnKinds(gvk)
 }
 
-// Manifests in one line. Those of one are in namespace shop.
+// A Namespace, the definition of Gadgets, and a webhook configuration with a URL and a Service.
 const (
 	shop    = "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}"
 	crd     = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: gadgets.own.dev}, spec: {group: own.dev, scope: Namespaced, names: {kind: Gadget, plural: gadgets}, versions: [{name: v1, served: true}]}}"
-	guarded = "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: a}, webhooks: [{name: a.b.c, clientConfig: {caBundle: abc, service: {name: guard, namespace: shop}}}]}"
+	guarded = "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: a}, webhooks: [{name: d.e.f, clientConfig: {caBundle: abc, url: https://guard}}, {name: a.b.c, clientConfig: {caBundle: abc, service: {name: guard, namespace: shop}}}]}"
 )
 
+// one returns a manifest in namespace shop with annotations in YAML.
 func one(apiVersion, kind, annotations string) string {
 	return "{apiVersion: " + apiVersion + ", kind: " + kind + ", metadata: {name: a, namespace: shop, annotations: {" + annotations + "}}, data: {key: placeholder}}"
 }
@@ -144,9 +145,15 @@ func objectsOf(t *testing.T, stream []string) ([]ordering.Resource, map[object.I
 
 // texts returns a permission for these verbs in the form `get pods "a"@shop`.
 func texts(p kube.Permission, verbs ...string) []string {
+	namespace := ""
+	if p.Namespace != "" {
+		namespace = "@" + p.Namespace
+		p.Namespace = ""
+	}
 	var out []string
-	for _, p.Verb = range verbs {
-		out = append(out, strings.TrimSuffix(strings.Replace(p.String(), ` in namespace "`, "@", 1), `"`[:min(len(p.Namespace), 1)]))
+	for _, verb := range verbs {
+		p.Verb = verb
+		out = append(out, p.String()+namespace)
 	}
 	return out
 }

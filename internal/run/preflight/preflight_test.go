@@ -43,7 +43,7 @@ func checksOf(t *testing.T, manifests ...string) (preflight.Checks, map[object.I
 	return preflight.Checks{Cluster: cluster, Reader: reader, Reads: make([]request.LiveObject, len(manifests)), Plan: plan}, objects
 }
 
-// The manifests of steps: without an error, and with one of each kind.
+// Manifests without an error, and with one of each check.
 const (
 	fine      = "{apiVersion: v1, kind: ConfigMap, metadata: {name: fine, namespace: shop}}"
 	malformed = "{apiVersion: v1, kind: Secret, metadata: {name: malformed, namespace: shop}, data: {key: no base64}}"
@@ -80,8 +80,8 @@ func TestErrorsOfARun(t *testing.T) {
 	require.Equal(t, []string{"foreign Conflict", "foreign2 Conflict", "refused", "refused2", "record Conflict", "malformed", "unserved NotServed", "custom"}, got)
 }
 
-// Without reads each step has the first of its errors, in the order of the plan. Whether an
-// object is another set's or a record of this one is not known then.
+// Without reads each step has the first of its errors, in the order of the plan. Membership is
+// not checked.
 func TestErrorsWithoutReads(t *testing.T) {
 	c, objects := checksOf(t, fine, unserved, named("refused", malformed), malformed, record)
 	refused := errors.New("its CRD does not serve the version")
@@ -89,9 +89,12 @@ func TestErrorsWithoutReads(t *testing.T) {
 	c.Reader.Manifests = nil // nothing was read
 	err := c.WithoutReads(objects)
 	require.ErrorIs(t, err, refused)
+	var joined interface{ Unwrap() []error }
+	require.ErrorAs(t, err, &joined)
 	var got []string
-	for _, err := range err.(interface{ Unwrap() []error }).Unwrap() {
-		failed := err.(*event.Error)
+	for _, err := range joined.Unwrap() {
+		var failed *event.Error
+		require.ErrorAs(t, err, &failed)
 		require.Equal(t, event.OpApply, failed.Op)
 		require.Equal(t, c.Plan.WaveTitle(0), failed.Wave)
 		got = append(got, failed.ID.Name)
