@@ -248,6 +248,8 @@ func TestDigest(t *testing.T) {
 		"another value":                 {live: one, stream: two, other: strings.Replace(two, "two", "three", 1)},
 		"created by another":            {stream: two, state: func(cluster *memcluster.Store) { store(t, cluster, "me", one) }},
 		"live value of the manifest":    {live: one, stream: two, state: set("configmaps/shop/a", "zero", "data", "k")},
+		"another value, created":        {stream: one, other: two},
+		"live value that is removed":    {live: strings.Replace(one, "k: one", "k: one, j: x", 1), stream: one, state: set("configmaps/shop/a", "y", "data", "j")},
 		"live value of another manager": {live: one, stream: two, state: set("configmaps/shop/a", "x", "data", "other"), same: true},
 		"status":                        {live: gear, stream: gear, state: set("gears.example.com/shop/a", "x", "status"), same: true},
 		"value of a Secret":             {live: live, stream: secret, other: strings.Replace(secret, "b25l", "dHdv", 1), same: true},
