@@ -132,17 +132,17 @@ func TestRun(t *testing.T) {
 func TestRemoveLeftovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const own = " ordapply.dev/hook-of=" + mine
-		cluster := newRecording("Namespace a"+own, "ConfigMap own"+own, "ConfigMap foreign", "ConfigMap other"+own, "ConfigMap kept ordapply.dev/lifecycle=keep"+own,
+		cluster := newRecording("Namespace a"+own, "Secret own"+own, "ConfigMap foreign", "ConfigMap other"+own, "ConfigMap kept ordapply.dev/lifecycle=keep"+own,
 			"CustomResourceDefinition.apiextensions.k8s.io crd"+own)
 		moved := newObject("ConfigMap moved" + own)
 		moved.SetLabels(map[string]string{applyset.PartOfLabel: "applyset-other-v1"})
 		cluster.add(moved)
 		var texts []string
-		for _, name := range []string{"Namespace a", "ConfigMap own", "ConfigMap foreign", "ConfigMap other", "ConfigMap kept", "ConfigMap moved", "ConfigMap gone", "CustomResourceDefinition.apiextensions.k8s.io crd"} {
+		for _, name := range []string{"Namespace a", "Secret own", "ConfigMap foreign", "ConfigMap other", "ConfigMap kept", "ConfigMap moved", "ConfigMap gone", "CustomResourceDefinition.apiextensions.k8s.io crd"} {
 			texts = append(texts, name+" helm.sh/hook=test")
 		}
 		all, runner := newHooks(t, texts...), cluster.runner()
-		for text, want := range map[string]bool{"ConfigMap own" + own: true, "ConfigMap unknown" + own: false, "ConfigMap own": false, "ConfigMap own ordapply.dev/lifecycle=keep" + own: false} {
+		for text, want := range map[string]bool{"Secret own" + own: true, "Secret unknown" + own: false, "Secret own": false, "Secret own ordapply.dev/lifecycle=keep" + own: false} {
 			require.Equal(t, want, runner.WillRemove(all, newObject(text)), text)
 		}
 		_, err := runner.RemoveLeftovers(t.Context(), all, map[object.ID]bool{{Kind: "ConfigMap", Namespace: "shop", Name: "other"}: true})

@@ -28,8 +28,11 @@ func newObject(text string) *unstructured.Unstructured {
 	if !kube.IsClusterScoped(gk) {
 		obj.SetNamespace("shop")
 	}
-	if gk.Kind == "Pod" {
+	switch gk.Kind {
+	case "Pod":
 		obj.Object["spec"] = map[string]any{"restartPolicy": "Never"}
+	case "CustomResourceDefinition":
+		obj.Object["spec"] = map[string]any{"group": "example.com", "scope": "Namespaced", "names": map[string]any{"kind": "Gear", "plural": "gears"}, "versions": []any{map[string]any{"name": "v1", "served": true, "storage": true}}}
 	}
 	annotations := map[string]string{}
 	for _, word := range words[2:] {
@@ -97,6 +100,7 @@ func TestMayReplace(t *testing.T) {
 		"leftover of Argo CD":                {inSet, argo, argo, [2]string{}, true},
 		"leftover of Argo CD, hook of Helm":  {inSet, helm, argo, [2]string{}, false},
 		"leftover of Argo CD, of another":    {inSet, argo, argo + " ordapply.dev/hook-of=applyset-other-v1", [2]string{}, false},
+		"leftover of Argo CD, in a set":      {Runner{Owner: mine, ReplaceMembers: true}, argo, argo, [2]string{applyset.PartOfLabel, "applyset-other-v1"}, false},
 		"leftover of Argo CD and protected":  {inSet, argo, argo + " ordapply.dev/lifecycle=keep", [2]string{}, false},
 		"leftover of Helm, without a record": {inSet, helm, helm, [2]string{}, false},
 	} {
