@@ -74,8 +74,8 @@ func TestPre(t *testing.T) {
 	}
 }
 
-// After the apply its hooks run, and then the resources are waited for that these make ready.
-// A failed hook ends the run before.
+// After the apply its hooks run, and then the run waits for the resources that depend on them.
+// A failed hook ends the run before that.
 func TestPost(t *testing.T) {
 	for hook, want := range map[string]struct {
 		writes string

@@ -67,7 +67,7 @@ func (c *recording) runner() Runner {
 	return Runner{Owner: mine, Applier: apply.Applier{Cluster: c, Manager: "me", NoDiagnosis: true}}
 }
 
-// Which objects are written, in their order. A "!" in front is a failure of the event.
+// The writes of an event, in order; "!" marks an event that failed.
 func TestRun(t *testing.T) {
 	const own = " ordapply.dev/hook-of=" + mine
 	for name, c := range map[string]struct {
@@ -128,7 +128,7 @@ func TestRun(t *testing.T) {
 }
 
 // The deletion of an owner deletes the objects of its hooks, a Namespace last. Definitions,
-// protected objects and members of other sets stay, and so do names that others have.
+// protected objects and members of other sets stay, and so do objects that belong to another owner by their name.
 func TestRemoveLeftovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const own = " ordapply.dev/hook-of=" + mine
@@ -210,6 +210,8 @@ func TestDone(t *testing.T) {
 			conditions = append(conditions, memcluster.Condition("Complete", "True"))
 		}
 		job.Object["status"] = map[string]any{"conditions": conditions}
-		require.Equal(t, c.want, Runner{}.assessor(newHooks(t, "Job.batch a helm.sh/hook=test")).Assess(job).Verdict)
+		found := Runner{}.assessor(newHooks(t, "Job.batch a helm.sh/hook=test")).Assess(job)
+		require.Equal(t, c.want, found.Verdict)
+		require.False(t, found.SuspendedBySpec, "a run does not wait for such an object")
 	}
 }
