@@ -200,7 +200,7 @@ share: ## write the man pages and completions of both programs into bin/share
 
 .PHONY: golden
 golden: ## rewrite the expected outputs of the golden tests
-	ORDAPPLY_GOLDEN=1 $(GO) test ./ordering ./internal/author/lint ./internal/author/consolidate ./sortorder ./fn ./health ./internal/author/keys ./internal/view/events ./internal/view/telemetry ./internal/view/terminal ./test/helmreferee ./test/cases ./cmd/...
+	ORDAPPLY_GOLDEN=1 $(GO) test ./ordering ./internal/author/lint ./internal/author/consolidate ./sortorder ./fn ./health ./internal/author/keys ./internal/cli/rbac ./internal/view/events ./internal/view/telemetry ./internal/view/terminal ./test/helmreferee ./test/cases ./cmd/...
 
 .PHONY: bench
 bench: build localcluster emit-peers ## measure speed and memory against their limits

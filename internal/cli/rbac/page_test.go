@@ -1,6 +1,7 @@
-package main
+package rbac
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,7 +14,7 @@ import (
 // The example of docs/rbac.md is a test: a stream is followed by a command and
 // its output. `make golden` updates the output.
 func TestRBACPage(t *testing.T) {
-	path := filepath.Join("..", "..", "docs", "rbac.md")
+	path := filepath.Join("..", "..", "..", "docs", "rbac.md")
 	page, err := os.ReadFile(path)
 	require.NoError(t, err)
 	example := regexp.MustCompile("(?ms)^```yaml\n(.*?)^```\n```console\n\\$ ordapply rbac -f app.yaml(.*?)\n(.*?)^```\n")
@@ -23,8 +24,12 @@ func TestRBACPage(t *testing.T) {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "app.yaml")
 		require.NoError(t, os.WriteFile(file, parts[1], 0o600))
-		roles := printedRoles(t, append(strings.Fields(string(parts[2])), "-f", file, "--kubeconfig", filepath.Join(dir, "none"))...)
-		return []byte("```yaml\n" + string(parts[1]) + "```\n```console\n$ ordapply rbac -f app.yaml" + string(parts[2]) + "\n" + roles + "```\n")
+		var roles bytes.Buffer
+		cmd := NewCommand()
+		cmd.SetArgs(append(strings.Fields(string(parts[2])), "-f", file, "--kubeconfig", filepath.Join(dir, "none")))
+		cmd.SetOut(&roles)
+		require.NoError(t, cmd.Execute())
+		return []byte("```yaml\n" + string(parts[1]) + "```\n```console\n$ ordapply rbac -f app.yaml" + string(parts[2]) + "\n" + roles.String() + "```\n")
 	})
 	if os.Getenv("ORDAPPLY_GOLDEN") != "" {
 		require.NoError(t, os.WriteFile(path, rewritten, 0o644))
