@@ -2,6 +2,7 @@ package rbac
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -41,14 +42,16 @@ func (f *rbacSetFlags) register(flags *pflag.FlagSet) {
 
 // check returns an error for flags that require an apply set.
 func (f *rbacSetFlags) check() error {
-	for flag, given := range map[string]bool{
-		"prune": f.prune, "take-over": f.takeOver, "rollback-on-failure": f.onFailure, "rollback": f.rollback, "status": f.status,
-	} {
-		if given && f.set == "" {
-			return usage.Errorf("--%s requires an apply set: name it with --applyset", flag)
+	var errs []error
+	for _, flag := range []struct {
+		name  string
+		given bool
+	}{{"prune", f.prune}, {"take-over", f.takeOver}, {"rollback-on-failure", f.onFailure}, {"rollback", f.rollback}, {"status", f.status}} {
+		if flag.given && f.set == "" {
+			errs = append(errs, usage.Errorf("--%s requires an apply set: name it with --applyset", flag.name))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // setPermissions returns the permissions for the apply set and the selected

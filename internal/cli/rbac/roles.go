@@ -22,7 +22,7 @@ type resourceAt struct {
 	namespace, group, resource string
 }
 
-// rulesByNamespace combines permissions into the fewest rules that grant
+// rulesByNamespace combines permissions of one resource and name into rules that grant
 // exactly these, by namespace; "" is cluster-scoped.
 func rulesByNamespace(permissions kube.Permissions) map[string][]rule {
 	grants := map[resourceAt]map[string][]string{} // names by verb
