@@ -55,7 +55,7 @@ const (
 
 // named returns a manifest under another name.
 func named(name, manifest string) string {
-	return regexp.MustCompile("name: \\w+").ReplaceAllString(manifest, "name: "+name)
+	return regexp.MustCompile(`name: \w+`).ReplaceAllString(manifest, "name: "+name)
 }
 
 // All foreign members are reported before any other error, even those of ended steps. Then each
