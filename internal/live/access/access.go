@@ -6,6 +6,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -35,7 +36,7 @@ type Reviewer interface {
 // have.
 type DeniedError struct {
 	User   string            // "" when unknown
-	Denied []kube.Permission // sorted by namespace and resource
+	Denied []kube.Permission // sorted by resource, then by verb
 }
 
 // Unwrap returns one error for each resource and namespace.
@@ -128,7 +129,9 @@ func summarizeDenied(denied, required []kube.Permission) []kube.Permission {
 		}
 		out = append(out, p)
 	}
-	slices.SortFunc(out, func(a, b kube.Permission) int { return strings.Compare(a.Where()+" "+a.Verb, b.Where()+" "+b.Verb) })
+	slices.SortFunc(out, func(a, b kube.Permission) int {
+		return cmp.Or(strings.Compare(a.Where(), b.Where()), strings.Compare(a.Verb, b.Verb))
+	})
 	return slices.Compact(out)
 }
 

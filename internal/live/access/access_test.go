@@ -51,10 +51,10 @@ func (r *reviews) Get(context.Context, kube.Kind, string, string) (*unstructured
 	return nil, errors.New("not found")
 }
 
-// permission returns the permission of "verb resource namespace name"; "-" is no namespace.
+// permission returns the permission of "verb resource namespace name"; "-" is none.
 func permission(text string) kube.Permission {
 	f := strings.Fields(text)
-	return kube.Permission{Verb: f[0], Resource: kube.CoreKind(f[1]).Resource, Namespace: strings.Trim(f[2], "-"), Name: f[3]}
+	return kube.Permission{Verb: f[0], Resource: kube.CoreKind(f[1]).Resource, Namespace: strings.Trim(f[2], "-"), Name: strings.Trim(f[3], "-")}
 }
 
 // A denied permission ends a run only if the run needs it: it needs no create for an existing
@@ -81,6 +81,8 @@ func TestCheck(t *testing.T) {
 		"get, and may list and watch":  {&reviews{allowed: []string{`list configmaps in namespace "shop"`, `watch configmaps in namespace "shop"`}}, []string{"get configmaps shop a"}, "", 5},
 		"get, and may only list":       {&reviews{allowed: []string{`list configmaps in namespace "shop"`}}, []string{"get configmaps shop a"}, `the account of your kubeconfig may not get configmaps in namespace "shop"`, 5},
 		"get, and may only watch":      {&reviews{allowed: []string{`watch configmaps in namespace "shop"`}}, []string{"get configmaps shop a"}, `the account of your kubeconfig may not get configmaps in namespace "shop"`, 4},
+		"of all namespaces and of one": {&reviews{user: "dev"}, []string{"patch secrets - -", "patch secrets shop a", "delete secrets - -"},
+			"\"dev\" may not delete, patch secrets\n\"dev\" may not patch secrets in namespace \"shop\"", 7},
 		"several verbs and places": {&reviews{user: "dev"}, append(maps, "create configmaps shop a", "create configmaps shop b", "patch secrets shop c", "delete configmaps blog d"),
 			"\"dev\" may not delete configmaps in namespace \"blog\"\n\"dev\" may not create, patch configmaps in namespace \"shop\"\n\"dev\" may not patch secrets in namespace \"shop\"", 11},
 	} {
