@@ -201,7 +201,7 @@ func (w *world) check(t *testing.T, schedule apply.Schedule) {
 			require.Contains(t, []event.State{event.Ready, event.Applied}, state, "%s was sent, and nothing is wrong with it", s.ID)
 		}
 		if w.answered(s) && s.Gate == ordering.Applied && !w.neededReady(s.ID) && !w.interrupted {
-			require.Equal(t, event.Applied, state, "nobody waits until %s is ready", s.ID)
+			require.Equal(t, event.Applied, state, "no resource waits until %s is ready", s.ID)
 		}
 		switch state {
 		case event.Failed, event.TimedOut:

@@ -85,7 +85,7 @@ func TestEveryRemovalKeepsItsOrder(t *testing.T) {
 					require.NotNil(t, now, "%s was kept, and is gone", r.ID)
 					require.NotEmpty(t, r.Detail)
 				case event.TimedOut:
-					require.True(t, cluster.Ends[r.ID].Never, "%s is gone, and nobody saw it", r.ID)
+					require.True(t, cluster.Ends[r.ID].Never, "%s is gone, and the run did not see it", r.ID)
 					good = false
 				default:
 					good = false

@@ -57,6 +57,7 @@ func TestOrdersAddNoHarmfulGates(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, 1))
 				random.Shuffle(len(resources), func(i, j int) { resources[i], resources[j] = resources[j], resources[i] })
 				requireNoHarm(t, resources, without, needs)
+				requireNoHarm(t, labelledAtRandom(resources, random), without, needs)
 			}
 		})
 		return nil
@@ -75,6 +76,20 @@ func namedResources(stream []byte) []ordering.Resource {
 			seen[r.ID] = true
 			out = append(out, r)
 		}
+	}
+	return out
+}
+
+// labelledAtRandom returns the resources with a label that groups them without any sense, by
+// which init makes layers.
+func labelledAtRandom(resources []ordering.Resource, random *rand.Rand) []ordering.Resource {
+	out := slices.Clone(resources)
+	for i := range out {
+		out[i].Labels = maps.Clone(out[i].Labels)
+		if out[i].Labels == nil {
+			out[i].Labels = map[string]string{}
+		}
+		out[i].Labels["tier"] = string(rune('a' + random.IntN(4)))
 	}
 	return out
 }

@@ -88,6 +88,7 @@ func (p *proposal) byLabels(framed *edges.Dependencies, definitions bool) {
 		p.asFramed(framed)
 	} else {
 		p.awaitControllers()
+		p.spareMentioned()
 	}
 	p.rank()
 }

@@ -52,6 +52,9 @@ func (p *proposal) waitFor(g *graph.Graph, edges []graph.Edge, order, in []int32
 	for _, v := range order {
 		for _, i := range g.Out.Of(v) {
 			e := edges[i]
+			if e.Why.Rule == ruleMentioned {
+				continue
+			}
 			if reach[e.To] == nil {
 				reach[e.To] = map[int]bool{}
 			}

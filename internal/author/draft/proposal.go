@@ -17,7 +17,7 @@ type proposal struct {
 	groups    []group
 	groupOf   []int // per resource; -1 if none
 	relations []relation
-	uses      []graph.Edge   // from a controller to the custom resources that wait for it, which no edge says
+	uses      []graph.Edge   // beyond the edges: from controllers to their custom resources, and from mentioned resources to their users
 	level     []int          // per group
 	circle    []int32        // per group: the same number for groups that need each other
 	behind    []map[int]bool // per group: groups whose readiness it awaits
