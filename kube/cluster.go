@@ -12,11 +12,18 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// Cluster is the set of API server calls that applying needs. Methods that make a
+// Cluster is the set of API server calls that runs need. Methods that make a
 // request return the API server's error as client-go does, to be tested with
 // k8s.io/apimachinery/pkg/api/errors, and may be called by many goroutines at
-// once. Writes pass the fence of their context first (see MayWrite).
+// once.
 type Cluster interface {
+	// Fenced returns the same cluster for a run that writes only while it holds a lock:
+	// each request that writes calls fence right before it is sent, and again when it was
+	// answered. It replaces the fence of a cluster that has one.
+	Fenced(fence Fence) Cluster
+	// WithOwnConnection returns the same cluster, without a fence, over a connection of its
+	// own: its requests do not queue behind others.
+	WithOwnConnection() Cluster
 	// Kind returns how the API server serves a kind; false when discovery
 	// does not list it yet. It makes no request.
 	Kind(schema.GroupVersionKind) (Kind, bool)
@@ -43,6 +50,12 @@ type Cluster interface {
 	// DryRunCreate returns the error with which the API server would reject a new object: it
 	// validates and admits it, and stores nothing. A name that is taken is no error.
 	DryRunCreate(ctx context.Context, kind Kind, obj *unstructured.Unstructured) error
+	// Create creates an object and returns the stored one; AlreadyExists when there is one
+	// of its name.
+	Create(context.Context, Kind, *unstructured.Unstructured) (*unstructured.Unstructured, error)
+	// Update replaces an object and returns the stored one; a conflict when its
+	// resourceVersion has changed since it was read.
+	Update(context.Context, Kind, *unstructured.Unstructured) (*unstructured.Unstructured, error)
 	// Get reads one object; NotFound when there is none.
 	Get(ctx context.Context, kind Kind, namespace, name string) (*unstructured.Unstructured, error)
 	// List reads the objects of a kind in a namespace that match a query. An
@@ -60,6 +73,10 @@ type Cluster interface {
 	// StoredKinds lists the kinds whose objects may be listed and deleted,
 	// each in one version, sorted. It makes no request.
 	StoredKinds() []schema.GroupVersionKind
+	// Release makes an object a member of another apply set, or of none for "": it changes
+	// the label, removes the fingerprint of the last apply, replaces managedFields, and
+	// returns the object; a conflict when its resourceVersion has changed since it was read.
+	Release(ctx context.Context, kind Kind, live *unstructured.Unstructured, owner string, entries []metav1.ManagedFieldsEntry, manager string) (*unstructured.Unstructured, error)
 	// Migrate writes the managedFields of a migration of the fields of a live
 	// object to manager. It returns a conflict when the object has another
 	// resourceVersion than live.
@@ -73,6 +90,8 @@ type Cluster interface {
 	// back a claim. It returns a conflict when the object has another resourceVersion than
 	// live.
 	SetManagedFields(ctx context.Context, kind Kind, live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry, manager string) error
+	// Allowed reports whether the account has a permission; "*" stands for every resource.
+	Allowed(context.Context, Permission) (bool, error)
 	// HasEndpoints reports whether a Service has a ready endpoint.
 	HasEndpoints(ctx context.Context, service object.ID) (bool, error)
 	// Watch calls changed with the objects of a kind that match the labels
@@ -113,6 +132,7 @@ type Query struct {
 	Labels, Fields string // selectors, as kubectl's -l and --field-selector
 	Limit          int64  // of objects in the answer; 0 is no limit
 	Metadata       bool   // only the objects' metadata is needed
+	Quiet          bool   // drop the API server's warnings: the user did not name the kind
 }
 
 // LogOptions select what to read of a container's log.

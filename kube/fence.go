@@ -10,8 +10,6 @@ import (
 	"net/http/httptrace"
 	"sync"
 	"time"
-
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
 // A run that holds a lock may write only while it holds it. That is checked
@@ -29,32 +27,32 @@ import (
 // and is called by many goroutines at once.
 type Fence func(ctx context.Context) error
 
-type fenceKey struct{}
-
-// WithFence returns a context whose requests that write are sent only when
-// fence allows it.
-func WithFence(ctx context.Context, fence Fence) context.Context {
-	return context.WithValue(ctx, fenceKey{}, fence)
+// fencedTransport sends requests that write only while a fence allows it.
+type fencedTransport struct {
+	next    http.RoundTripper
+	fence   Fence
+	sending *fences
 }
 
-// MayWrite calls the fence of a context and returns its error; nil when there
-// is no fence. The transport of Kubernetes calls it before it sends a request
-// that writes. Other implementations of Cluster must call it themselves.
-func MayWrite(ctx context.Context) error {
-	if fence, ok := ctx.Value(fenceKey{}).(Fence); ok {
-		return fence(ctx)
-	}
-	return nil
-}
-
-// fenceOf returns the fence of a request; nil when it has none or only reads.
-func fenceOf(request *http.Request) Fence {
+// RoundTrip implements http.RoundTripper.
+func (t fencedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if !writes(request) {
-		return nil
+		return t.next.RoundTrip(request)
 	}
-	fence, _ := request.Context().Value(fenceKey{}).(Fence)
-	return fence
+	if err := t.fence(request.Context()); err != nil {
+		return nil, err
+	}
+	admitted, end := t.sending.begin(request, t.fence)
+	response, err := t.next.RoundTrip(admitted)
+	end()
+	if err != nil {
+		return nil, err
+	}
+	return t.ifStillAllowed(request, response)
 }
+
+// WrappedRoundTripper implements client-go's RoundTripperWrapper.
+func (t fencedTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // writes reports whether a request may change something.
 func writes(request *http.Request) bool {
@@ -63,31 +61,6 @@ func writes(request *http.Request) bool {
 		return false
 	}
 	return true
-}
-
-type ownConnectionKey struct{}
-
-// WithOwnConnection returns a context whose requests use a connection of their
-// own. They do not queue behind other requests and no fence delays them.
-func WithOwnConnection(ctx context.Context) context.Context {
-	return context.WithValue(ctx, ownConnectionKey{}, true)
-}
-
-// connectionTransport is the transport for both kinds of requests.
-type connectionTransport struct{ shared, own http.RoundTripper }
-
-// RoundTrip implements http.RoundTripper. An own connection on which a
-// request failed is not used again: it may be broken without either end
-// knowing.
-func (l connectionTransport) RoundTrip(request *http.Request) (*http.Response, error) {
-	if request.Context().Value(ownConnectionKey{}) == nil {
-		return l.shared.RoundTrip(request)
-	}
-	response, err := l.own.RoundTrip(request)
-	if err != nil {
-		utilnet.CloseIdleConnectionsFor(l.own)
-	}
-	return response, err
 }
 
 // fences are the fences of requests being sent.
@@ -102,17 +75,10 @@ type fenced struct {
 	ctx   context.Context //nolint:containedctx // the request's: a write to a connection has none
 }
 
-// begin calls the fence of a request, which is called again before each write
-// to a connection until the request was written. The returned request is the
-// one to send; end must be called when there is an answer, or none will come.
-func (s *fences) begin(request *http.Request) (_ *http.Request, end func(), err error) {
-	fence := fenceOf(request)
-	if fence == nil {
-		return request, func() {}, nil
-	}
-	if err := fence(request.Context()); err != nil {
-		return nil, nil, err
-	}
+// begin makes each write to a connection call the fence of a request that is being sent,
+// until the request was written. The returned request is the one to send; end must be
+// called when there is an answer, or none will come.
+func (s *fences) begin(request *http.Request, fence Fence) (_ *http.Request, end func()) {
 	f := &fenced{fence, request.Context()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +91,7 @@ func (s *fences) begin(request *http.Request) (_ *http.Request, end func(), err 
 		defer s.mu.Unlock()
 		delete(s.now, f)
 	}
-	return request.WithContext(whenWritten(request.Context(), end)), end, nil
+	return request.WithContext(whenWritten(request.Context(), end)), end
 }
 
 // whenWritten calls written when the last byte of a request was written. Over
@@ -154,14 +120,10 @@ const lateWait = 5 * time.Second
 // ifStillAllowed returns the response to a request unless its fence is known to
 // refuse by now. The error is a LateError if the request may have changed
 // something.
-func ifStillAllowed(request *http.Request, response *http.Response) (*http.Response, error) {
-	fence := fenceOf(request)
-	if fence == nil {
-		return response, nil
-	}
+func (t fencedTransport) ifStillAllowed(request *http.Request, response *http.Response) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(request.Context(), lateWait)
 	defer cancel()
-	err := fence(ctx)
+	err := t.fence(ctx)
 	if !errors.Is(err, ErrFenced) {
 		return response, nil
 	}

@@ -39,7 +39,7 @@ func TestAFenceIsCheckedRightBeforeTheSend(t *testing.T) {
 				<-goOn
 				return (&net.Dialer{}).DialContext(ctx, network, address)
 			}
-			client, err := httpClient(config)
+			connection, err := connect(config)
 			require.NoError(t, err)
 			var lost atomic.Bool
 			fence := func(context.Context) error {
@@ -48,10 +48,11 @@ func TestAFenceIsCheckedRightBeforeTheSend(t *testing.T) {
 				}
 				return nil
 			}
+			client := &http.Client{Transport: connection.fenced(fence)}
 			var sending sync.WaitGroup
 			send := func(method string) {
 				sending.Go(func() {
-					request, err := http.NewRequestWithContext(WithFence(t.Context(), fence), method, server.URL, strings.NewReader("body"))
+					request, err := http.NewRequestWithContext(t.Context(), method, server.URL, strings.NewReader("body"))
 					if err != nil {
 						panic(err)
 					}
@@ -74,13 +75,13 @@ func TestAFenceIsCheckedRightBeforeTheSend(t *testing.T) {
 			send(http.MethodPatch) // the transport refuses it
 			sending.Wait()
 			require.Zero(t, arrived.Load())
-			request, err := http.NewRequestWithContext(WithFence(t.Context(), fence), http.MethodGet, server.URL, nil)
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
 			require.NoError(t, err)
 			response, err := client.Do(request)
 			require.NoError(t, err)
 			_ = response.Body.Close()
 			lost.Store(false)
-			request, err = http.NewRequestWithContext(WithFence(t.Context(), fence), http.MethodPatch, server.URL, strings.NewReader("body"))
+			request, err = http.NewRequestWithContext(t.Context(), http.MethodPatch, server.URL, strings.NewReader("body"))
 			require.NoError(t, err)
 			response, err = client.Do(request)
 			require.NoError(t, err)
@@ -90,32 +91,38 @@ func TestAFenceIsCheckedRightBeforeTheSend(t *testing.T) {
 	}
 }
 
+// fencedClient returns a client of a server whose requests that write pass a fence.
+func fencedClient(t *testing.T, server string, fence Fence) *http.Client {
+	t.Helper()
+	connection, err := connect(&rest.Config{Host: server})
+	require.NoError(t, err)
+	return &http.Client{Transport: connection.fenced(fence)}
+}
+
 // A write that is answered when the fence refuses already may have been late,
 // and its error says so. A read is answered as always.
 func TestAnAnswerAfterTheLockWasLost(t *testing.T) {
 	var lost atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { lost.Store(true) }))
 	defer server.Close()
-	client, err := httpClient(&rest.Config{Host: server.URL})
-	require.NoError(t, err)
 	stolen := errors.Join(errors.New("stolen"), ErrFenced)
-	ctx := WithFence(t.Context(), func(context.Context) error {
+	client := fencedClient(t, server.URL, func(context.Context) error {
 		if lost.Load() {
 			return stolen
 		}
 		return nil
 	})
-	request, err := http.NewRequestWithContext(ctx, http.MethodPatch, server.URL, strings.NewReader("body"))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, server.URL, strings.NewReader("body"))
 	require.NoError(t, err)
 	_, err = client.Do(request) //nolint:bodyclose // there is none
 	require.ErrorIs(t, err, ErrFenced)
 	require.Equal(t, LateError{stolen}, Late(err))
 	require.False(t, IsNotSent(err), "it was sent")
-	_, err = client.Do(request.Clone(ctx)) //nolint:bodyclose // there is none
+	_, err = client.Do(request.Clone(t.Context())) //nolint:bodyclose // there is none
 	require.ErrorIs(t, err, ErrFenced)
 	require.NoError(t, Late(err))
 	require.True(t, IsNotSent(err), "the transport refused it")
-	request, err = http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
+	request, err = http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
 	require.NoError(t, err)
 	response, err := client.Do(request)
 	require.NoError(t, err)
@@ -138,15 +145,13 @@ func TestARefusalIsNotLate(t *testing.T) {
 				w.WriteHeader(c.code)
 			}))
 			defer server.Close()
-			client, err := httpClient(&rest.Config{Host: server.URL})
-			require.NoError(t, err)
-			ctx := WithFence(t.Context(), func(context.Context) error {
+			client := fencedClient(t, server.URL, func(context.Context) error {
 				if lost.Load() {
 					return errors.Join(errors.New("stolen"), ErrFenced)
 				}
 				return nil
 			})
-			request, err := http.NewRequestWithContext(ctx, http.MethodPatch, server.URL+c.path, strings.NewReader("body"))
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, server.URL+c.path, strings.NewReader("body"))
 			require.NoError(t, err)
 			_, err = client.Do(request) //nolint:bodyclose // there is none
 			require.ErrorIs(t, err, ErrFenced)
@@ -163,10 +168,10 @@ func TestAConnectionOfItsOwn(t *testing.T) {
 	server.StartTLS()
 	defer server.Close()
 	config := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
-	client, err := httpClient(config)
+	connection, err := connect(config)
 	require.NoError(t, err)
-	refuse := WithFence(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
-	waiting, giveUp := context.WithCancel(refuse)
+	client := &http.Client{Transport: connection.fenced(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })}
+	waiting, giveUp := context.WithCancel(t.Context())
 	var held sync.WaitGroup
 	held.Go(func() {
 		request, _ := http.NewRequestWithContext(waiting, http.MethodPatch, server.URL, strings.NewReader("body"))
@@ -175,9 +180,9 @@ func TestAConnectionOfItsOwn(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	})
-	request, err := http.NewRequestWithContext(WithOwnConnection(t.Context()), http.MethodPut, server.URL, strings.NewReader("renewal"))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, server.URL, strings.NewReader("renewal"))
 	require.NoError(t, err)
-	response, err := client.Do(request)
+	response, err := (&http.Client{Transport: connection.own}).Do(request)
 	require.NoError(t, err)
 	_ = response.Body.Close()
 	giveUp()

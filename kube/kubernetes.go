@@ -33,11 +33,16 @@ import (
 // Kubernetes implements Cluster with the clients of a kubeconfig. It is safe for
 // concurrent use.
 type Kubernetes struct {
-	client    dynamic.Interface
-	metadata  metadata.Interface
-	discovery *discovery.DiscoveryClient
+	clients
+	quiet      clients // without the API server's warnings
+	discovery  *discovery.DiscoveryClient
+	connection *connection
+	*served
+}
 
-	mu    sync.RWMutex // workers refresh while the loop reads
+// served is what discovery has found. Workers refresh it while the loop reads.
+type served struct {
+	mu    sync.RWMutex
 	kinds map[schema.GroupVersionKind]Kind
 	// broken holds the group-versions whose discovery failed, with the error.
 	broken map[schema.GroupVersion]error
@@ -54,47 +59,37 @@ func Connect(config *rest.Config) (*Kubernetes, error) {
 	if config.UserAgent == "" {
 		config.UserAgent = rest.DefaultKubernetesUserAgent()
 	}
-	httpClient, err := httpClient(config)
+	connection, err := connect(config)
 	if err != nil {
 		return nil, err
 	}
-	client, err := dynamic.NewForConfigAndClient(config, httpClient)
+	objects, err := newClients(config, connection.shared)
 	if err != nil {
 		return nil, err
 	}
-	meta, err := metadata.NewForConfigAndClient(config, httpClient)
-	if err != nil {
-		return nil, err
-	}
-	hasty := &http.Client{Transport: httpClient.Transport, Timeout: cmp.Or(httpClient.Timeout, discoveryTimeout)}
+	hasty := &http.Client{Transport: connection.shared, Timeout: cmp.Or(config.Timeout, discoveryTimeout)}
 	disco, err := discovery.NewDiscoveryClientForConfigAndClient(config, hasty)
 	if err != nil {
 		return nil, err
 	}
-	k := &Kubernetes{client: client, metadata: meta, discovery: disco, kinds: map[schema.GroupVersionKind]Kind{}, broken: map[schema.GroupVersion]error{}}
+	k := &Kubernetes{
+		clients: objects, quiet: connection.withoutWarnings(), discovery: disco, connection: connection,
+		served: &served{kinds: map[schema.GroupVersionKind]Kind{}, broken: map[schema.GroupVersion]error{}},
+	}
 	return k, k.discover()
 }
 
-// httpClient returns a client whose requests may have a fence, or a
-// connection of their own.
-func httpClient(config *rest.Config) (*http.Client, error) {
-	fenced := &fences{}
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return attemptTransport{next, fenced} })
-	own := rest.CopyConfig(config)
-	if config.Dial == nil {
-		config.Dial, own.Dial = dial(), dial() // clients with the same dial function share connections
-	}
-	config.Dial = fenced.dialer(config.Dial)
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return nil, err
-	}
-	alone, err := rest.TransportFor(own)
-	if err != nil {
-		return nil, err
-	}
-	client.Transport = connectionTransport{shared: client.Transport, own: alone}
-	return client, nil
+// Fenced implements Cluster. The transport calls the fence.
+func (k *Kubernetes) Fenced(fence Fence) Cluster { return k.over(k.connection.fenced(fence)) }
+
+// WithOwnConnection implements Cluster.
+func (k *Kubernetes) WithOwnConnection() Cluster { return k.over(k.connection.own) }
+
+// over returns a copy of the client whose requests about objects use another transport.
+func (k *Kubernetes) over(transport http.RoundTripper) *Kubernetes {
+	out := *k
+	out.clients = k.connection.clients(transport)
+	return &out
 }
 
 func (k *Kubernetes) discover() error {
@@ -111,7 +106,7 @@ func (k *Kubernetes) discover() error {
 }
 
 // addKinds records the kinds of one group-version.
-func (k *Kubernetes) addKinds(list *metav1.APIResourceList) {
+func (k *served) addKinds(list *metav1.APIResourceList) {
 	gv, err := schema.ParseGroupVersion(list.GroupVersion)
 	if err != nil {
 		return
@@ -232,7 +227,7 @@ func (k *Kubernetes) Refresh(ctx context.Context, versions ...schema.GroupVersio
 }
 
 // recordDiscovery records whether discovery of a group-version succeeded.
-func (k *Kubernetes) recordDiscovery(gv schema.GroupVersion, err error) {
+func (k *served) recordDiscovery(gv schema.GroupVersion, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if delete(k.broken, gv); err != nil {
@@ -273,8 +268,7 @@ func (k *Kubernetes) Apply(ctx context.Context, kind Kind, obj *unstructured.Uns
 	return k.resource(kind, obj.GetNamespace()).Patch(ctx, obj.GetName(), types.ApplyPatchType, body, options)
 }
 
-// Create creates an object and returns the stored one; AlreadyExists when there is
-// one of its name.
+// Create implements Cluster.
 func (k *Kubernetes) Create(ctx context.Context, kind Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	ctx, done := startActivity(ctx, "creating", kind, obj.GetNamespace(), obj.GetName())
 	defer done()
@@ -294,17 +288,14 @@ func (k *Kubernetes) DryRunCreate(ctx context.Context, kind Kind, obj *unstructu
 	return err
 }
 
-// Update replaces an object and returns the stored one; a conflict when its
-// resourceVersion has changed since it was read.
+// Update implements Cluster.
 func (k *Kubernetes) Update(ctx context.Context, kind Kind, obj *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	ctx, done := startActivity(ctx, "updating", kind, obj.GetNamespace(), obj.GetName())
 	defer done()
 	return k.resource(kind, obj.GetNamespace()).Update(ctx, obj, metav1.UpdateOptions{})
 }
 
-// Release makes an object a member of another apply set, or of none for "": it changes the
-// label, removes the fingerprint of the last apply, and replaces managedFields. It is a
-// conflict when the object's resourceVersion has changed since it was read.
+// Release implements Cluster.
 func (k *Kubernetes) Release(ctx context.Context, kind Kind, live *unstructured.Unstructured, owner string, entries []metav1.ManagedFieldsEntry, manager string) (*unstructured.Unstructured, error) {
 	ctx, done := startActivity(ctx, "releasing", kind, live.GetNamespace(), live.GetName())
 	defer done()
@@ -325,8 +316,7 @@ func (k *Kubernetes) Release(ctx context.Context, kind Kind, live *unstructured.
 // pointerKey returns a key as a JSON pointer writes it.
 func pointerKey(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }
 
-// SetManagedFields replaces the managedFields of an object; a conflict when
-// its resourceVersion has changed since it was read.
+// SetManagedFields implements Cluster.
 func (k *Kubernetes) SetManagedFields(ctx context.Context, kind Kind, live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry, manager string) error {
 	_, err := k.patchJSON(ctx, kind, live, manager, sameVersion(live), patchOp{"op": "replace", "path": "/metadata/managedFields", "value": entries})
 	return err
@@ -419,16 +409,16 @@ func DescribeRequest(verb string, kind Kind, namespace, name string) string {
 	return text
 }
 
-func (k *Kubernetes) metadataOf(kind Kind, namespace string) metadata.ResourceInterface {
+func (c clients) metadataOf(kind Kind, namespace string) metadata.ResourceInterface {
 	if kind.Namespaced {
-		return k.metadata.Resource(kind.Resource).Namespace(namespace)
+		return c.metadata.Resource(kind.Resource).Namespace(namespace)
 	}
-	return k.metadata.Resource(kind.Resource)
+	return c.metadata.Resource(kind.Resource)
 }
 
-func (k *Kubernetes) resource(kind Kind, namespace string) dynamic.ResourceInterface {
+func (c clients) resource(kind Kind, namespace string) dynamic.ResourceInterface {
 	if kind.Namespaced {
-		return k.client.Resource(kind.Resource).Namespace(namespace)
+		return c.objects.Resource(kind.Resource).Namespace(namespace)
 	}
-	return k.client.Resource(kind.Resource)
+	return c.objects.Resource(kind.Resource)
 }

@@ -11,7 +11,7 @@ import (
 // Versions are listed newest first, by Kubernetes' version priority: v1 is
 // newer than v1beta1, and v11 than v2.
 func TestNewestVersion(t *testing.T) {
-	k := &Kubernetes{kinds: map[schema.GroupVersionKind]Kind{}}
+	k := &Kubernetes{served: &served{kinds: map[schema.GroupVersionKind]Kind{}}}
 	for _, version := range []string{"v1beta1", "v11", "v1", "v2", "v12alpha1"} {
 		k.addKinds(&metav1.APIResourceList{GroupVersion: "example.com/" + version, APIResources: []metav1.APIResource{
 			{Name: "widgets", Kind: "Widget", Namespaced: true, Verbs: []string{"list", "delete"}},

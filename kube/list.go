@@ -29,9 +29,13 @@ const pageSize = 500
 func (k *Kubernetes) List(ctx context.Context, kind Kind, namespace string, query Query) ([]*unstructured.Unstructured, error) {
 	ctx, done := startActivity(ctx, "listing", kind, namespace, "")
 	defer done()
-	list := k.listObjects
+	from := k.clients
+	if query.Quiet {
+		from = k.quiet
+	}
+	list := from.listObjects
 	if query.Metadata {
-		list = k.listMetadata
+		list = from.listMetadata
 	}
 	objects, _, err := list(ctx, kind, namespace, metav1.ListOptions{LabelSelector: query.Labels, FieldSelector: query.Fields, Limit: query.Limit})
 	if !isCacheUnready(err) {
@@ -90,8 +94,8 @@ func (q Query) matcher() (func(*unstructured.Unstructured) bool, bool) {
 }
 
 // listObjects lists whole objects.
-func (k *Kubernetes) listObjects(ctx context.Context, kind Kind, namespace string, options metav1.ListOptions) ([]*unstructured.Unstructured, string, error) {
-	list, err := k.resource(kind, namespace).List(ctx, options)
+func (c clients) listObjects(ctx context.Context, kind Kind, namespace string, options metav1.ListOptions) ([]*unstructured.Unstructured, string, error) {
+	list, err := c.resource(kind, namespace).List(ctx, options)
 	if err != nil {
 		return nil, "", err
 	}
@@ -103,8 +107,8 @@ func (k *Kubernetes) listObjects(ctx context.Context, kind Kind, namespace strin
 }
 
 // listMetadata lists objects with their metadata only.
-func (k *Kubernetes) listMetadata(ctx context.Context, kind Kind, namespace string, options metav1.ListOptions) ([]*unstructured.Unstructured, string, error) {
-	list, err := k.metadataOf(kind, namespace).List(ctx, options)
+func (c clients) listMetadata(ctx context.Context, kind Kind, namespace string, options metav1.ListOptions) ([]*unstructured.Unstructured, string, error) {
+	list, err := c.metadataOf(kind, namespace).List(ctx, options)
 	if err != nil {
 		return nil, "", withContextError(ctx, err)
 	}

@@ -28,11 +28,11 @@ func TestWhatGotNoConnectionWasNotSent(t *testing.T) {
 		"closed without TLS, by sending": {strings.Replace(listener(t, func(conn net.Conn) { _, _ = conn.Read(make([]byte, 1)) }), "https:", "http:", 1), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client, err := httpClient(&rest.Config{Host: c.host, TLSClientConfig: rest.TLSClientConfig{Insecure: true}})
+			connection, err := connect(&rest.Config{Host: c.host, TLSClientConfig: rest.TLSClientConfig{Insecure: true}})
 			require.NoError(t, err)
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, c.host, strings.NewReader("body"))
 			require.NoError(t, err)
-			_, err = client.Do(request)
+			_, err = (&http.Client{Transport: connection.shared}).Do(request)
 			require.Error(t, err)
 			require.Equal(t, c.notSent, IsNotSent(err), "%v", err)
 		})

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Allowed implements access.Reviewer with a SelfSubjectAccessReview.
+// Allowed implements Cluster with a SelfSubjectAccessReview.
 func (k *Kubernetes) Allowed(ctx context.Context, p Permission) (bool, error) {
 	if p.Namespace == "" && p.Resource.GroupResource() == (schema.GroupResource{Resource: "namespaces"}) {
 		p.Namespace = p.Name // as the API server authorizes requests on a Namespace
@@ -40,5 +40,5 @@ func (k *Kubernetes) User(ctx context.Context) string {
 // review creates a review of the user. Nothing is stored.
 func (k *Kubernetes) review(ctx context.Context, reviews schema.GroupVersionResource, kind string, question map[string]any) (*unstructured.Unstructured, error) {
 	question["apiVersion"], question["kind"] = reviews.GroupVersion().String(), kind
-	return k.client.Resource(reviews).Create(ctx, &unstructured.Unstructured{Object: question}, metav1.CreateOptions{})
+	return k.objects.Resource(reviews).Create(ctx, &unstructured.Unstructured{Object: question}, metav1.CreateOptions{})
 }

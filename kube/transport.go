@@ -28,48 +28,26 @@ func (noResponseError) Timeout() bool { return true }
 
 func (noResponseError) Temporary() bool { return true }
 
-// attemptTransport reports each attempt of a request to the function of withAttemptReporter. That
-// is needed because client-go retries some requests by itself, and treats a
-// watch that broke at once like one without events. It also calls the fence
-// of a request that has one, and gives up on a server that does not answer.
-type attemptTransport struct {
-	next   http.RoundTripper
-	fences *fences
-}
-
-type attemptKey struct{}
-
-// withAttemptReporter returns a context whose requests report each attempt to tried,
-// with nil when it got an answer.
-func withAttemptReporter(ctx context.Context, tried func(error)) context.Context {
-	return context.WithValue(ctx, attemptKey{}, tried)
-}
+// attemptTransport sends the attempts of requests: it gives up on a server that does not
+// answer, marks errors of requests that were not sent, and reports those that client-go
+// sends again by itself.
+type attemptTransport struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
 func (n attemptTransport) RoundTrip(request *http.Request) (*http.Response, error) {
-	admitted, end, err := n.fences.begin(request)
-	if err != nil {
-		return nil, err
-	}
 	send := n.roundTripWithTimeout
 	if writes(request) {
 		send = func(request *http.Request) (*http.Response, error) {
 			return sendMarked(request, n.roundTripWithTimeout)
 		}
 	}
-	response, err := send(admitted)
-	end()
-	if err == nil {
-		response, err = ifStillAllowed(request, response)
+	response, err := send(request)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		response = withoutCacheRetry(request, response)
-		reportThrottling(request, response)
-	}
-	if tried, ok := request.Context().Value(attemptKey{}).(func(error)); ok && request.Context().Err() == nil {
-		tried(err)
-	}
-	return response, err
+	response = withoutCacheRetry(request, response)
+	reportThrottling(request, response)
+	return response, nil
 }
 
 // roundTripWithTimeout waits for the response headers, at most responseTimeout.
@@ -105,3 +83,23 @@ func (b body) Close() error {
 
 // WrappedRoundTripper implements client-go's RoundTripperWrapper.
 func (n attemptTransport) WrappedRoundTripper() http.RoundTripper { return n.next }
+
+// watchTransport reports each attempt of the requests of a watch to tried, with nil when
+// it got an answer. client-go retries some requests by itself, and treats a watch that
+// broke at once like one without events.
+type watchTransport struct {
+	next  http.RoundTripper
+	tried func(error)
+}
+
+// RoundTrip implements http.RoundTripper.
+func (w watchTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := w.next.RoundTrip(request)
+	if request.Context().Err() == nil {
+		w.tried(err)
+	}
+	return response, err
+}
+
+// WrappedRoundTripper implements client-go's RoundTripperWrapper.
+func (w watchTransport) WrappedRoundTripper() http.RoundTripper { return w.next }

@@ -31,7 +31,7 @@ func TestAServerThatDoesNotAnswerIsGivenUp(t *testing.T) {
 		began := time.Now()
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://unresponsive", nil)
 		require.NoError(t, err)
-		_, err = (&http.Client{Transport: attemptTransport{unresponsive{}, &fences{}}}).Do(request)
+		_, err = (&http.Client{Transport: attemptTransport{unresponsive{}}}).Do(request)
 		require.Equal(t, responseTimeout, time.Since(began))
 		require.True(t, fault.IsConnectionError(err))
 		require.ErrorContains(t, fault.Unreachable(err), "the API server could not be reached: no answer for 1m15s; check that it is up")
@@ -71,7 +71,7 @@ func TestSlowAnswerIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://slow", nil)
 		require.NoError(t, err)
-		response, err := (&http.Client{Transport: attemptTransport{slow{}, &fences{}}}).Do(request)
+		response, err := (&http.Client{Transport: attemptTransport{slow{}}}).Do(request)
 		require.NoError(t, err)
 		text, err := io.ReadAll(response.Body)
 		require.NoError(t, err)

@@ -22,7 +22,6 @@ import (
 func (k *Kubernetes) Watch(ctx context.Context, kind Kind, namespace string, query Query, changed func(WatchEvent)) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	source, what := k.listerWatcher(kind, namespace, query)
 	lost, reached := false, true
 	tried := func(err error) {
 		if reached = err == nil; !reached && ctx.Err() == nil {
@@ -31,6 +30,7 @@ func (k *Kubernetes) Watch(ctx context.Context, kind Kind, namespace string, que
 			changed(WatchEvent{Disconnected: err})
 		}
 	}
+	source, what := k.connection.clients(watchTransport{k.connection.shared, tried}).listerWatcher(kind, namespace, query)
 	answered := func(err error) {
 		switch {
 		case ctx.Err() != nil:
@@ -49,13 +49,13 @@ func (k *Kubernetes) Watch(ctx context.Context, kind Kind, namespace string, que
 	heard := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			options.LabelSelector, options.FieldSelector = query.Labels, query.Fields
-			list, err := source.ListWithContext(withAttemptReporter(ctx, tried), options)
+			list, err := source.ListWithContext(ctx, options)
 			answered(err)
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			options.LabelSelector, options.FieldSelector = query.Labels, query.Fields
-			events, err := source.WatchWithContext(withAttemptReporter(ctx, tried), options)
+			events, err := source.WatchWithContext(ctx, options)
 			answered(err)
 			return events, err
 		},
@@ -68,12 +68,12 @@ func (k *Kubernetes) Watch(ctx context.Context, kind Kind, namespace string, que
 }
 
 // listerWatcher returns the client of a watch, and the type of its objects.
-func (k *Kubernetes) listerWatcher(kind Kind, namespace string, query Query) (cache.ListerWatcherWithContext, runtime.Object) {
+func (c clients) listerWatcher(kind Kind, namespace string, query Query) (cache.ListerWatcherWithContext, runtime.Object) {
 	if query.Metadata {
-		client := k.metadataOf(kind, namespace)
+		client := c.metadataOf(kind, namespace)
 		return listWatch(client.List, client.Watch), &metav1.PartialObjectMetadata{}
 	}
-	client := k.resource(kind, namespace)
+	client := c.resource(kind, namespace)
 	return listWatch(client.List, client.Watch), &unstructured.Unstructured{}
 }
 

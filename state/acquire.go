@@ -6,28 +6,36 @@ import (
 	"fmt"
 
 	"github.com/ordapply/ordapply/internal/kube/fault"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
 
-// acquireInRecordsNamespace takes the lock in the namespace of the set's records.
-func (r *Run) acquireInRecordsNamespace(ctx context.Context) (context.Context, func(), error) {
+// acquireInRecordsNamespace takes the lock in the namespace of the set's records. From
+// then on r writes only while the lock is held.
+func (r *Run) acquireInRecordsNamespace(ctx context.Context) (held context.Context, release func(), err error) {
 	for {
-		held, release, err := r.acquireLock(ctx)
+		held, fence, release, err := r.acquireLock(ctx)
 		if gone, is := errors.AsType[*homeError](err); is && !gone.terminating && gone.recorded && r.mayReplaceHome() {
 			if r.Namespace, err = r.replaceHome(ctx, r.TakeOver); err != nil {
 				return nil, nil, err
 			}
 			continue
 		}
-		if err != nil || r.Parent.Namespace != "" {
-			return held, release, err
+		if err != nil {
+			return nil, nil, err
 		}
-		set, err := r.open(held, r.TakeOver)
+		fenced := r.fenced(fence)
+		if r.Parent.Namespace != "" {
+			*r = fenced
+			return held, release, nil
+		}
+		set, err := fenced.open(held, r.TakeOver)
 		home := r.Namespace
 		if err == nil {
 			home, err = set.ClaimRecordsNamespace(held, r.Namespace)
 		}
 		if err == nil && home == r.Namespace {
+			*r = fenced
 			return held, release, nil
 		}
 		release()
@@ -36,6 +44,12 @@ func (r *Run) acquireInRecordsNamespace(ctx context.Context) (context.Context, f
 		}
 		r.Namespace = home
 	}
+}
+
+// fenced returns the run with clusters that pass a fence.
+func (r Run) fenced(fence kube.Fence) Run {
+	r.Cluster, r.Applier.Cluster, r.Remover.Cluster = r.Cluster.Fenced(fence), r.Applier.Cluster.Fenced(fence), r.Remover.Cluster.Fenced(fence)
+	return r
 }
 
 // homeError returns the error for a home that is not in the stream and does not exist, or
@@ -48,37 +62,37 @@ func (r *Run) homeError(ctx context.Context, terminating bool) error {
 // acquireLock takes the lock in the namespace of the records as far as it is known. If
 // that Namespace is in the stream and does not exist yet, it is applied first: by then
 // all other checks have passed.
-func (r *Run) acquireLock(ctx context.Context) (context.Context, func(), error) {
+func (r *Run) acquireLock(ctx context.Context) (held context.Context, fence kube.Fence, release func(), err error) {
 	lock := r.lock()
-	held, release, err := lock.Acquire(ctx, r.LockTimeout)
+	held, fence, release, err = lock.Acquire(ctx, r.LockTimeout)
 	if fault.MissingNamespace(err) == "" && !fault.IsNamespaceTerminating(err) {
-		return held, release, err
+		return held, fence, release, err
 	}
 	if r.Applier.NewNamespace == r.Namespace && !fault.IsNamespaceTerminating(err) {
 		if err := r.Applier.MakeNamespace(ctx, r.Plan); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
-		if held, release, err = lock.Acquire(ctx, r.LockTimeout); fault.MissingNamespace(err) == "" {
-			return held, release, err
+		if held, fence, release, err = lock.Acquire(ctx, r.LockTimeout); fault.MissingNamespace(err) == "" {
+			return held, fence, release, err
 		}
 	}
 	id := object.ID{Kind: "Namespace", Name: r.Namespace}
 	if _, ours := r.Stream.Objects[id]; !ours {
-		return nil, nil, r.homeError(ctx, fault.IsNamespaceTerminating(err))
+		return nil, nil, nil, r.homeError(ctx, fault.IsNamespaceTerminating(err))
 	}
 	if err := r.Applier.MembershipErrors(ctx, r.Plan, r.Stream.Objects); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if err := r.check(ctx); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if fault.IsNamespaceTerminating(err) {
 		if err := awaitGone(ctx, r.Cluster, r.Namespace, r.Applier.WaveTimeout); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 	}
 	if err := r.Applier.Send(ctx, r.Stream.Objects[id]); err != nil {
-		return nil, nil, fmt.Errorf("apply %s, which holds the apply set: %w", id, err)
+		return nil, nil, nil, fmt.Errorf("apply %s, which holds the apply set: %w", id, err)
 	}
 	r.Applier.Sent = []object.ID{id}
 	return lock.Acquire(ctx, r.LockTimeout)

@@ -21,9 +21,10 @@ import (
 // until the exploration lets it proceed, completely or only as far as the
 // server.
 type client struct {
-	Cluster // only the methods below are called
-	world   *world
-	actor   *actor
+	kube.Cluster // only the methods below are called
+	world        *world
+	actor        *actor
+	fence        kube.Fence // nil: none
 }
 
 // request is a waiting request.
@@ -33,6 +34,7 @@ type request struct {
 	kind   kube.Kind
 	name   string // namespace/name
 	holder string // the holder that a write to a Lease sets
+	fence  kube.Fence
 	grant  chan verdict
 	born   int // number of requests that were carried out before it was sent
 	text   string
@@ -94,7 +96,7 @@ func ask[T any](ctx context.Context, c *client, q request, do func() (T, error))
 
 // askWith does the same with a request that its caller reads afterwards.
 func askWith[T any](ctx context.Context, c *client, q *request, do func() (T, error)) (answer T, err error) {
-	q.actor = c.actor
+	q.actor, q.fence = c.actor, c.fence
 	how, err := c.world.sent(ctx, q)
 	if err != nil {
 		return answer, err
@@ -138,10 +140,10 @@ func (w *world) sent(ctx context.Context, q *request) (verdict, error) {
 
 // mayBeSent makes the checks of the product that come last before a request.
 func mayBeSent(ctx context.Context, q *request) error {
-	if ctx.Err() != nil || !q.isWrite() {
+	if ctx.Err() != nil || !q.isWrite() || q.fence == nil {
 		return ctx.Err()
 	}
-	return kube.MayWrite(ctx)
+	return q.fence(ctx)
 }
 
 // kindOf returns the kind of a resource; only Widgets can become unserved in
@@ -163,6 +165,14 @@ func notServedNow(q request) error {
 func at(verb string, kind kube.Kind, namespace, name string) request {
 	return request{verb: verb, kind: kind, name: strings.TrimSuffix(namespace+"/"+name, "/")}
 }
+
+// Fenced implements kube.Cluster.
+func (c *client) Fenced(fence kube.Fence) kube.Cluster {
+	return &client{world: c.world, actor: c.actor, fence: fence}
+}
+
+// WithOwnConnection implements kube.Cluster.
+func (c *client) WithOwnConnection() kube.Cluster { return c.Fenced(nil) }
 
 func (c *client) Kind(gvk schema.GroupVersionKind) (kube.Kind, bool) {
 	kind, _ := c.world.store.Kind(gvk)

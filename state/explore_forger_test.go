@@ -24,7 +24,7 @@ func forging(t *testing.T) func(name string) *actor {
 	theirs := wanting(t, keyA, forgedKey).withHooks(t, hook.PreRollback, hook.PostRollback, hook.PreDelete, hook.PostDelete)
 	stored := serverSide(t, theirs).At("secrets/shop/ordapply.shop.v1")
 	return func(name string) *actor {
-		return &actor{name: name, sort: forges, set: shopSet, says: map[string]string{}, do: func(ctx context.Context, cluster Cluster) error {
+		return &actor{name: name, sort: forges, set: shopSet, says: map[string]string{}, do: func(ctx context.Context, cluster kube.Cluster) error {
 			revision := stored.DeepCopy()
 			revision.SetName("ordapply.shop.v2")
 			revision.SetUID("")
@@ -44,7 +44,7 @@ func forging(t *testing.T) func(name string) *actor {
 // labelling is a run that may only patch an object of another user: it gives it the label of
 // the set, under the name of the set's field manager.
 func labelling(name string) *actor {
-	return &actor{name: name, sort: forges, set: shopSet, says: map[string]string{}, do: func(ctx context.Context, cluster Cluster) error {
+	return &actor{name: name, sort: forges, set: shopSet, says: map[string]string{}, do: func(ctx context.Context, cluster kube.Cluster) error {
 		parent := applyset.Parent{ID: shopSet}
 		patch := &unstructured.Unstructured{}
 		patch.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))

@@ -26,6 +26,7 @@ const (
 	ruleRecreatable = "an object that could not be created again is not deleted for recreation"
 	ruleForged      = "what no run of the set has stored is neither applied nor run"
 	ruleUnknown     = "a set that exists is not reported as unknown"
+	ruleFenced      = "what is written under the lock passes the fence"
 )
 
 // ledger is the past of a history's objects, as the rules see it.
@@ -70,6 +71,9 @@ func (l *ledger) hash() uint64 {
 
 // follow checks a request that succeeded, and its effect on its object.
 func (w *world) follow(q *request) {
+	if q.fence == nil && !q.isLease() && q.actor == w.holder {
+		w.violate(ruleFenced + ": " + q.label())
+	}
 	l, at, a := w.ledger, q.at(), q.actor
 	before, after := l.live[at], w.store.Objects[at]
 	if after != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/ordapply/ordapply/apply/remove"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/author/hook"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state/history"
@@ -118,7 +119,7 @@ func (w wish) actor(name string, takeOver bool) *actor {
 	for _, key := range w.keys {
 		a.says[key] = name
 	}
-	a.do = func(ctx context.Context, cluster Cluster) error {
+	a.do = func(ctx context.Context, cluster kube.Cluster) error {
 		r := on(cluster, w.runs[name])
 		r.TakeOver = takeOver
 		if w.undo {
@@ -141,7 +142,7 @@ func (w wish) actor(name string, takeOver bool) *actor {
 }
 
 // on returns a run on a cluster.
-func on(cluster Cluster, r Run) Run {
+func on(cluster kube.Cluster, r Run) Run {
 	r.Cluster, r.Applier.Cluster, r.Remover.Cluster = cluster, cluster, cluster
 	r.Applier.Workers, r.Remover.Workers, r.Applier.KindTimeout = 3, 3, -1
 	r.Applier.WaveTimeout, r.Remover.WaveTimeout = waveTimeout, waveTimeout
@@ -174,7 +175,7 @@ func (a *actor) goesBack(to *history.Revision) {
 // rollBack returns a run that rolls the set back, as ordapply rollback does.
 func rollBack(name string) *actor {
 	a := &actor{name: name, sort: rollsBack, set: shopSet, says: map[string]string{}}
-	a.do = func(ctx context.Context, cluster Cluster) error {
+	a.do = func(ctx context.Context, cluster kube.Cluster) error {
 		ref := SetRef{Cluster: cluster, Parent: shopSet, Kind: parentKind(shopSet)}.withDefaults()
 		set, err := ref.open(ctx, true)
 		if err != nil {
@@ -202,7 +203,7 @@ func deleteSet(name string) *actor { return deleting(shopSet)(name) }
 // deleting returns a run that deletes a set.
 func deleting(set object.ID) func(name string) *actor {
 	return func(name string) *actor {
-		return &actor{name: name, sort: deletes, set: set, do: func(ctx context.Context, cluster Cluster) error {
+		return &actor{name: name, sort: deletes, set: set, do: func(ctx context.Context, cluster kube.Cluster) error {
 			_, err := SetDeletion{
 				SetRef:  SetRef{Cluster: cluster, Parent: set, Kind: parentKind(set), Namespace: recordsOf(set), LockTimeout: time.Hour},
 				Remover: remove.Remover{Cluster: cluster, Workers: 3, WaveTimeout: waveTimeout, NoDiagnosis: true},

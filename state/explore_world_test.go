@@ -31,7 +31,7 @@ import (
 // actor is one run of a history.
 type actor struct {
 	name   string
-	do     func(context.Context, Cluster) error
+	do     func(context.Context, kube.Cluster) error
 	sort   sort
 	set    object.ID
 	stream []string          // the objects of its stream, by key of the store

@@ -25,7 +25,7 @@ func (h HandOver) ToKubectl(ctx context.Context) error {
 	if _, err := h.openKnown(ctx); err != nil {
 		return err // before the lock, which is a write too
 	}
-	held, release, err := h.lock().Acquire(ctx, h.LockTimeout)
+	held, release, err := h.acquire(ctx)
 	if err != nil {
 		return err
 	}

@@ -48,12 +48,12 @@ func (s SetRef) mayReplaceHome() bool {
 func (s SetRef) replaceHome(ctx context.Context, takeOver bool) (string, error) {
 	moved := s
 	moved.Namespace = s.NewHome
-	held, release, err := moved.lock().Acquire(ctx, s.LockTimeout)
+	held, release, err := moved.acquire(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer release()
-	set, err := s.open(held, takeOver)
+	set, err := moved.open(held, takeOver)
 	if err != nil {
 		return "", err
 	}

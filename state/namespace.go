@@ -16,7 +16,7 @@ import (
 )
 
 // isTerminating reports whether a Namespace is terminating, if it can be read.
-func isTerminating(ctx context.Context, cluster Cluster, name string) bool {
+func isTerminating(ctx context.Context, cluster kube.Cluster, name string) bool {
 	live, err := cluster.Get(ctx, kube.NamespaceKind(), "", name)
 	return err == nil && live.GetDeletionTimestamp() != nil
 }
@@ -24,7 +24,7 @@ func isTerminating(ctx context.Context, cluster Cluster, name string) bool {
 // awaitGone waits until a terminating Namespace is gone, at most limit: 0 is
 // five minutes, negative is no limit. When that expires, the error is an
 // *event.TimeoutError.
-func awaitGone(ctx context.Context, cluster Cluster, name string, limit time.Duration) error {
+func awaitGone(ctx context.Context, cluster kube.Cluster, name string, limit time.Duration) error {
 	waiting, cancel := context.WithCancel(ctx)
 	if limit >= 0 {
 		limit = cmp.Or(limit, 5*time.Minute)

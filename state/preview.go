@@ -15,21 +15,10 @@ import (
 	"github.com/ordapply/ordapply/state/set"
 )
 
-// retryingCluster is a cluster whose reads are retried after transient failures.
-type retryingCluster struct{ Cluster }
-
-func (p retryingCluster) Get(ctx context.Context, kind kube.Kind, namespace, name string) (*unstructured.Unstructured, error) {
-	return kube.WithRetry(ctx, "reading "+kind.Resource.GroupResource().String()+" "+name, func() (*unstructured.Unstructured, error) { return p.Cluster.Get(ctx, kind, namespace, name) })
-}
-
-func (p retryingCluster) List(ctx context.Context, kind kube.Kind, namespace string, query kube.Query) ([]*unstructured.Unstructured, error) {
-	return kube.WithRetry(ctx, "listing "+kind.Resource.GroupResource().String(), func() ([]*unstructured.Unstructured, error) { return p.Cluster.List(ctx, kind, namespace, query) })
-}
-
 // Preview reports the changes of Do, including its prune. It writes nothing and
 // takes no lock. Errors of the run are rows; the returned error is about the set.
 func (r Run) Preview(ctx context.Context) (*preview.Preview, error) {
-	r.Cluster = retryingCluster{r.Cluster}
+	r.Cluster = kube.RetryingReads{Cluster: r.Cluster}
 	r.Remover.Cluster = r.Cluster
 	r = r.withDefaults()
 	if err := r.checkParentNotInStream(); err != nil {
@@ -118,7 +107,7 @@ func (r Run) plannedPrune(ctx context.Context, set *set.Set) (memberDeletion, ma
 // prune. Members that are kept are in none of these; the notes give the
 // reasons. It reads the set and sends no dry runs.
 func (r Run) PlanWithPrune(ctx context.Context) (*ordering.Plan, error) {
-	r.Cluster = retryingCluster{r.Cluster}
+	r.Cluster = kube.RetryingReads{Cluster: r.Cluster}
 	r.Remover.Cluster = r.Cluster
 	r = r.withDefaults()
 	if !r.Prune {

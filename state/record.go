@@ -36,7 +36,7 @@ type RevisionMetadata struct {
 
 // record is the revision of a run in progress.
 type record struct {
-	cluster  Cluster
+	cluster  kube.Cluster
 	history  history.History
 	revision history.Revision
 	number   int            // 0: the run has not begun

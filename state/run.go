@@ -20,13 +20,13 @@ import (
 // Run applies a stream to a set, under the set's lock.
 type Run struct {
 	SetRef
-	Applier apply.Applier  // its Manager is the base of the set's own; Run sets its Membership
+	Applier apply.Applier  // its Manager is the base of the set's own; Run sets its Membership. Its Cluster defaults to the set's
 	Plan    *ordering.Plan // required
 	Stream  *apply.Stream  // required: the source of Plan
 	// Prune deletes, with Remover, the members that the stream no longer
 	// contains, once all of the stream is ready.
 	Prune   bool
-	Remover remove.Remover // also deletes objects that a failed run created, see Undo
+	Remover remove.Remover // also deletes objects that a failed run created, see Undo. Its Cluster defaults to the set's
 	// TakeOver takes over a set of another tool, and members of other sets.
 	TakeOver bool
 	// Metadata is the history's data on the run, in addition to its plan and

@@ -14,6 +14,7 @@ import (
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/internal/kube/fault"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state/history"
@@ -65,11 +66,11 @@ func (d SetDeletion) Do(ctx context.Context) (event.Summary, error) {
 		return event.Summary{}, err // before the lock, which is a write too
 	}
 	lock := d.lock()
-	held, release, err := lock.Acquire(ctx, d.LockTimeout)
+	held, fence, release, err := lock.Acquire(ctx, d.LockTimeout)
 	if fault.MissingNamespace(err) != "" {
 		if err = d.leaveHome(ctx); err == nil {
 			lock = d.lock()
-			held, release, err = lock.Acquire(ctx, d.LockTimeout)
+			held, fence, release, err = lock.Acquire(ctx, d.LockTimeout)
 		}
 	}
 	switch {
@@ -78,7 +79,7 @@ func (d SetDeletion) Do(ctx context.Context) (event.Summary, error) {
 	case err != nil:
 		return event.Summary{}, err
 	}
-	summary, err := d.deleteSet(held)
+	summary, err := d.fenced(fence).deleteSet(held)
 	err = lease.OrLost(held, err)
 	release()
 	var unknown *UnknownError
@@ -86,6 +87,17 @@ func (d SetDeletion) Do(ctx context.Context) (event.Summary, error) {
 		return summary, err
 	}
 	return summary, errors.Join(err, lock.Drop(ctx))
+}
+
+// fenced returns the deletion with clusters that pass a fence.
+func (d SetDeletion) fenced(fence kube.Fence) SetDeletion {
+	d.Cluster, d.Remover.Cluster = d.Cluster.Fenced(fence), d.Remover.Cluster.Fenced(fence)
+	if d.Hooks != nil {
+		hooks := *d.Hooks
+		hooks.Cluster = hooks.Cluster.Fenced(fence)
+		d.Hooks = &hooks
+	}
+	return d
 }
 
 // lock returns the lock of the set. A deletion holds it beyond the deletion of the home,

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state/history"
 	"github.com/ordapply/ordapply/state/lease"
@@ -17,7 +18,7 @@ import (
 // SetRef names an apply set on a cluster, which need not exist, and the place of
 // its records.
 type SetRef struct {
-	Cluster Cluster                 // required
+	Cluster kube.Cluster            // required
 	Parent  object.ID               // required: the parent object of the set
 	Kind    schema.GroupVersionKind // of the parent
 	// Namespace is where the Lease and the history are; default the parent's.
@@ -43,7 +44,17 @@ func (s SetRef) open(ctx context.Context, takeOver bool) (*set.Set, error) {
 
 // lock returns the lock of the set.
 func (s SetRef) lock() lease.Lock {
-	return lease.Lock{Cluster: s.Cluster, Lease: lease.Of(s.Parent, s.Namespace), OnWaiting: s.OnWaiting}
+	return lease.Lock{Cluster: s.Cluster.WithOwnConnection(), Lease: lease.Of(s.Parent, s.Namespace), OnWaiting: s.OnWaiting}
+}
+
+// acquire takes the lock of the set. From then on the cluster of s writes only while the
+// lock is held.
+func (s *SetRef) acquire(ctx context.Context) (held context.Context, release func(), err error) {
+	held, fence, release, err := s.lock().Acquire(ctx, s.LockTimeout)
+	if err == nil {
+		s.Cluster = s.Cluster.Fenced(fence)
+	}
+	return held, release, err
 }
 
 // history returns the history of the set, as it was opened.

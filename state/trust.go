@@ -35,7 +35,7 @@ func (t Trust) Do(ctx context.Context) (Untrusted, error) {
 	if _, err := t.openKnown(ctx); err != nil {
 		return Untrusted{}, err // before the lock, which is a write too
 	}
-	held, release, err := t.lock().Acquire(ctx, t.LockTimeout)
+	held, release, err := t.acquire(ctx)
 	if err != nil {
 		return Untrusted{}, err
 	}

@@ -48,7 +48,7 @@ func (r Run) rollBackTo(ctx context.Context, before *history.Revision, tried att
 	if err != nil {
 		return event.Summary{}, err
 	}
-	back.Namespace = r.Namespace // its lock is held
+	back.SetRef, back.Applier.Cluster, back.Remover.Cluster = r.SetRef, r.Applier.Cluster, r.Remover.Cluster // its lock is held
 	back.undone.created, back.undone.adopted = tried.created(before), tried.adopted(before)
 	return back.withDefaults().apply(ctx)
 }

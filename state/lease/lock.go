@@ -1,9 +1,10 @@
 // Package lease is the lock of an apply set: a coordination.k8s.io Lease that one run
 // holds, renews and releases. A request that writes passes only while the lock is held.
 //
-//	lock := lease.Lock{Cluster: cluster, Lease: lease.Of(parent, "shop")}
-//	held, release, err := lock.Acquire(ctx, time.Minute)
-//	defer release() // requests with held fail with a *LostError when the lock is lost
+//	lock := lease.Lock{Cluster: cluster.WithOwnConnection(), Lease: lease.Of(parent, "shop")}
+//	held, fence, release, err := lock.Acquire(ctx, time.Minute)
+//	defer release()
+//	cluster = cluster.Fenced(fence) // its writes fail with a *LostError when the lock is lost
 //
 // Leases are read and written as client-go's leader election does it.
 package lease
@@ -29,7 +30,9 @@ import (
 // Lock keeps two runs from changing one set at the same time: only the run
 // that holds its Lease may write.
 type Lock struct {
-	Cluster Cluster   // required
+	// Cluster is required. It has no fence, which would delay renewals, and best a
+	// connection of its own.
+	Cluster Cluster
 	Lease   object.ID // required: its namespace and name
 	// Holder identifies this run to others, such as "ann@laptop 4711"; default:
 	// user, host, process and time.
@@ -71,10 +74,10 @@ func OrLost(held context.Context, err error) error {
 }
 
 // Acquire takes the lock, waiting at most wait for another holder; a *HeldError
-// when that is not enough. Requests that write, with the returned context, are
-// sent only while the lock is held; the context ends with a *LostError when
-// it is lost. release releases the lock and ends the context; call it once.
-func (l Lock) Acquire(ctx context.Context, wait time.Duration) (held context.Context, release func(), err error) {
+// when that is not enough. fence lets requests that write pass only while the lock is
+// held; everything under the lock is written with a cluster that has it. held ends with a
+// *LostError when the lock is lost. release releases the lock and ends held; call it once.
+func (l Lock) Acquire(ctx context.Context, wait time.Duration) (held context.Context, fence kube.Fence, release func(), err error) {
 	if l.Lifetime < time.Second {
 		l.Lifetime = DefaultLifetime
 	}
@@ -84,12 +87,12 @@ func (l Lock) Acquire(ctx context.Context, wait time.Duration) (held context.Con
 	lease := access{cluster: l.Cluster, id: l.Lease, holder: l.Holder, lifetime: l.Lifetime}
 	live, taken, err := (&acquirer{access: lease, wait: wait, waiting: l.OnWaiting}).acquire(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	held, end := context.WithCancelCause(ctx)
 	k := newRenewer(lease, live, taken, end)
 	k.heldWithoutNamespace = l.HeldWithoutNamespace
-	renewing, stop := context.WithCancel(activity.Unrecorded(kube.WithOwnConnection(context.WithoutCancel(ctx))))
+	renewing, stop := context.WithCancel(activity.Unrecorded(context.WithoutCancel(ctx)))
 	ended := make(chan struct{})
 	go func() { defer close(ended); k.run(renewing) }()
 	release = func() {
@@ -97,7 +100,7 @@ func (l Lock) Acquire(ctx context.Context, wait time.Duration) (held context.Con
 		<-ended
 		k.release(context.WithoutCancel(ctx))
 	}
-	return kube.WithFence(held, k.fence), release, nil
+	return held, k.fence, release, nil
 }
 
 // Drop deletes the Lease of a set that was deleted, unless another run has taken it

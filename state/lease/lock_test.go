@@ -60,15 +60,15 @@ const theLease = "leases.coordination.k8s.io/shop/ordapply.secret.shop"
 func TestLockIsRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memcluster.New()
-		held, release, err := lockOf(cluster, "ann").Acquire(t.Context(), 0)
+		held, _, release, err := lockOf(cluster, "ann").Acquire(t.Context(), 0)
 		require.NoError(t, err)
-		_, _, err = lockOf(cluster, "bob").Acquire(t.Context(), 0)
+		_, _, _, err = lockOf(cluster, "bob").Acquire(t.Context(), 0)
 		var waited, reported *HeldError
 		require.ErrorAs(t, err, &waited)
 		require.Equal(t, "ann", waited.Holder)
 		bob := lockOf(cluster, "bob")
 		bob.OnWaiting = func(e *HeldError) { reported = e }
-		_, _, err = bob.Acquire(t.Context(), 10*time.Minute)
+		_, _, _, err = bob.Acquire(t.Context(), 10*time.Minute)
 		require.ErrorAs(t, err, &waited)
 		require.Equal(t, 10*time.Minute, waited.Waited.Round(time.Second))
 		require.Equal(t, "ann", reported.Holder)
@@ -102,7 +102,7 @@ func (refusing) Create(context.Context, kube.Kind, *unstructured.Unstructured) (
 func TestARefusedLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		_, _, err := lockOf(refusing{memcluster.New()}, "ann").Acquire(t.Context(), time.Minute)
+		_, _, _, err := lockOf(refusing{memcluster.New()}, "ann").Acquire(t.Context(), time.Minute)
 		require.True(t, apierrors.IsInvalid(err), err)
 		require.Zero(t, time.Since(began))
 	})
@@ -112,11 +112,11 @@ func TestARefusedLease(t *testing.T) {
 func TestLockIsReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memcluster.New()
-		_, release, err := lockOf(cluster, "ann").Acquire(t.Context(), 0)
+		_, _, release, err := lockOf(cluster, "ann").Acquire(t.Context(), 0)
 		require.NoError(t, err)
 		var given time.Time
 		time.AfterFunc(time.Minute, func() { given = time.Now(); release() })
-		_, release, err = lockOf(cluster, "bob").Acquire(t.Context(), 10*time.Minute)
+		_, _, release, err = lockOf(cluster, "bob").Acquire(t.Context(), 10*time.Minute)
 		require.NoError(t, err)
 		require.False(t, given.IsZero(), "while another had it")
 		require.Less(t, time.Since(given), 15*time.Second)
@@ -129,25 +129,25 @@ func TestLockIsReleased(t *testing.T) {
 func TestNothingIsWrittenWhenAnotherHasTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster, down := memcluster.New(), make(chan struct{})
-		held, release, err := lockOf(connection{cluster, down}, "ann").Acquire(t.Context(), 0)
+		held, fence, release, err := lockOf(connection{cluster, down}, "ann").Acquire(t.Context(), 0)
 		require.NoError(t, err)
 		defer release()
 		time.AfterFunc(time.Minute, func() { close(down) })
 		var passed time.Time // the last time that ann could have written
 		go func() {
-			for kube.MayWrite(held) == nil {
+			for fence(t.Context()) == nil {
 				passed = time.Now()
 				time.Sleep(10 * time.Millisecond)
 			}
 		}()
-		_, releaseBob, err := lockOf(cluster, "bob").Acquire(t.Context(), 10*time.Minute)
+		_, _, releaseBob, err := lockOf(cluster, "bob").Acquire(t.Context(), 10*time.Minute)
 		require.NoError(t, err)
 		taken := time.Now()
 		<-held.Done()
 		releaseBob()
 		require.Greater(t, taken.Sub(passed), 4*time.Second, "what was sent last has that long to arrive")
 		require.ErrorIs(t, context.Cause(held), ErrLost)
-		require.ErrorIs(t, kube.MayWrite(held), ErrLost)
+		require.ErrorIs(t, fence(t.Context()), ErrLost)
 		require.ErrorContains(t, context.Cause(held), "(cut off)")
 	})
 }
@@ -168,7 +168,7 @@ func TestALockThatNoOtherRunTookIsKept(t *testing.T) {
 			return nil
 		}
 		cutOff := func(now bool) { mu.Lock(); defer mu.Unlock(); away = now }
-		held, release, err := lockOf(cluster, "ann").Acquire(t.Context(), 0)
+		held, fence, release, err := lockOf(cluster, "ann").Acquire(t.Context(), 0)
 		require.NoError(t, err)
 		time.Sleep(time.Minute)
 		cutOff(true)
@@ -176,11 +176,11 @@ func TestALockThatNoOtherRunTookIsKept(t *testing.T) {
 		require.NoError(t, held.Err(), "it has nothing to write")
 		time.AfterFunc(20*time.Second, func() { cutOff(false) })
 		begin := time.Now()
-		require.NoError(t, kube.MayWrite(held))
+		require.NoError(t, fence(t.Context()))
 		require.GreaterOrEqual(t, time.Since(begin), 20*time.Second, "it wrote before the Lease was renewed")
 		release()
-		require.ErrorContains(t, kube.MayWrite(held), "it was released")
-		_, releaseBob, err := lockOf(cluster, "bob").Acquire(t.Context(), 0)
+		require.ErrorContains(t, fence(t.Context()), "it was released")
+		_, _, releaseBob, err := lockOf(cluster, "bob").Acquire(t.Context(), 0)
 		require.NoError(t, err, "the lock was released")
 		releaseBob()
 	})
@@ -208,14 +208,14 @@ func TestWaysToLoseALock(t *testing.T) {
 				namespace := &unstructured.Unstructured{}
 				namespace.SetName("shop")
 				cluster.Add(kube.NamespaceKind(), namespace)
-				held, release, err := lockOf(cluster, "ann").Acquire(t.Context(), 0)
+				held, fence, release, err := lockOf(cluster, "ann").Acquire(t.Context(), 0)
 				require.NoError(t, err)
-				require.NoError(t, kube.MayWrite(held))
+				require.NoError(t, fence(t.Context()))
 				c.happens(t, cluster)
 				<-held.Done()
 				after := cluster.At(theLease)
 				require.ErrorIs(t, context.Cause(held), kube.ErrFenced)
-				require.ErrorContains(t, kube.MayWrite(held), c.says)
+				require.ErrorContains(t, fence(t.Context()), c.says)
 				release()
 				require.Equal(t, after, cluster.At(theLease))
 			})
@@ -246,21 +246,21 @@ func TestALeaseThatWentWithItsNamespace(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cluster := memcluster.New()
 				lock := lockOf(cluster, "ann")
-				_, release, err := lock.Acquire(t.Context(), 0)
+				_, _, release, err := lock.Acquire(t.Context(), 0)
 				require.NoError(t, err)
 				release()
 				lock.Cluster, lock.HeldWithoutNamespace = withoutNamespace{cluster}, c.held
-				held, release, err := lock.Acquire(t.Context(), 0)
+				held, fence, release, err := lock.Acquire(t.Context(), 0)
 				require.NoError(t, err)
 				defer release()
 				cluster.Drop(theLease)
 				time.Sleep(time.Minute)
 				if c.lost {
 					require.ErrorIs(t, context.Cause(held), ErrLost)
-					require.ErrorContains(t, kube.MayWrite(held), `namespace "shop", which holds its Lease, is being deleted`)
+					require.ErrorContains(t, fence(t.Context()), `namespace "shop", which holds its Lease, is being deleted`)
 					return
 				}
-				require.NoError(t, kube.MayWrite(held))
+				require.NoError(t, fence(t.Context()))
 			})
 		})
 	}
@@ -270,7 +270,7 @@ func TestALeaseThatWentWithItsNamespace(t *testing.T) {
 func TestALabelledLeaseIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memcluster.New()
-		held, release, err := lockOf(cluster, "ann").Acquire(t.Context(), 0)
+		held, _, release, err := lockOf(cluster, "ann").Acquire(t.Context(), 0)
 		require.NoError(t, err)
 		defer release()
 		live := cluster.At(theLease)
@@ -299,12 +299,12 @@ func TestSuspensionCountsAsElapsedTime(t *testing.T) {
 func TestBrokenLockIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memcluster.New()
-		held, release, err := lockOf(cluster, "ann").Acquire(t.Context(), 0)
+		held, _, release, err := lockOf(cluster, "ann").Acquire(t.Context(), 0)
 		require.NoError(t, err)
 		defer release()
 		synctest.Wait() // until it was renewed for the first time
 		cluster.Drop(theLease)
-		_, releaseBob, err := lockOf(cluster, "bob").Acquire(t.Context(), 0)
+		_, _, releaseBob, err := lockOf(cluster, "bob").Acquire(t.Context(), 0)
 		require.NoError(t, err)
 		defer releaseBob()
 		broken := time.Now()
@@ -319,7 +319,7 @@ func TestBrokenLockIsLost(t *testing.T) {
 func TestOnlyAFreeLeaseIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := memcluster.New()
-		_, release, err := lockOf(cluster, "ann").Acquire(t.Context(), 0)
+		_, _, release, err := lockOf(cluster, "ann").Acquire(t.Context(), 0)
 		require.NoError(t, err)
 		require.NoError(t, lockOf(cluster, "").Drop(t.Context()))
 		require.NotNil(t, cluster.At(theLease))

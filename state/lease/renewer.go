@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/internal/kube/fault"
-	"github.com/ordapply/ordapply/kube"
 )
 
 // renewer renews the Lease of a lock and is the fence of all writes under it.
@@ -258,7 +257,7 @@ func (k *renewer) setLive(live *unstructured.Unstructured) {
 func (k *renewer) release(ctx context.Context) {
 	live := k.stop()
 	k.cancel(context.Canceled)
-	ctx, cancel := context.WithTimeout(kube.WithOwnConnection(ctx), k.lifetime/3)
+	ctx, cancel := context.WithTimeout(ctx, k.lifetime/3)
 	defer cancel()
 	for range 3 { // a renewal whose answer was not awaited may have succeeded
 		spec, err := leaseSpec(live)

@@ -38,19 +38,23 @@ type Members struct {
 // for each kind and namespace where the whole cluster may not be listed. A
 // kind that is not served has no members only when that is certain, see
 // kube.ReadServed. It reads metadata only.
-func (s *Set) Members(ctx context.Context) (Members, error) { return s.members(ctx, true) }
+func (s *Set) Members(ctx context.Context) (Members, error) {
+	return s.members(ctx, kube.Query{Metadata: true})
+}
 
 // FullMembers is Members with the whole objects.
-func (s *Set) FullMembers(ctx context.Context) (Members, error) { return s.members(ctx, false) }
+func (s *Set) FullMembers(ctx context.Context) (Members, error) { return s.members(ctx, kube.Query{}) }
 
-func (s *Set) members(ctx context.Context, metadata bool) (Members, error) {
+// members lists the members with a query for one kind, and the label of the set.
+func (s *Set) members(ctx context.Context, query kube.Query) (Members, error) {
+	query.Labels = applyset.PartOfLabel + "=" + s.Parent.SetID()
 	found := Members{Live: map[object.ID]*unstructured.Unstructured{}, Unknown: map[schema.GroupKind]error{}}
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	var errs []error
 	for _, gk := range s.Parent.Kinds {
 		group.Go(func() {
-			objects, err := s.listKind(ctx, gk, metadata)
+			objects, err := s.listKind(ctx, gk, query)
 			mu.Lock()
 			defer mu.Unlock()
 			unserved, unknown := errors.AsType[*kube.UnservedError](err)
@@ -71,9 +75,9 @@ func (s *Set) members(ctx context.Context, metadata bool) (Members, error) {
 }
 
 // listKind lists the members of one kind; none when the kind cannot have objects.
-func (s *Set) listKind(ctx context.Context, gk schema.GroupKind, metadata bool) (found []*unstructured.Unstructured, err error) {
+func (s *Set) listKind(ctx context.Context, gk schema.GroupKind, query kube.Query) (found []*unstructured.Unstructured, err error) {
 	err = kube.ReadServed(ctx, s.cluster, gk, func(gvk schema.GroupVersionKind, _ kube.Kind) error {
-		objects, err := s.list(ctx, gvk, metadata)
+		objects, err := s.list(ctx, gvk, query)
 		if err != nil {
 			return err
 		}
@@ -110,9 +114,8 @@ func (s *Set) IsMember(live *unstructured.Unstructured) bool {
 }
 
 // list lists the members of one kind.
-func (s *Set) list(ctx context.Context, gvk schema.GroupVersionKind, metadata bool) ([]*unstructured.Unstructured, error) {
+func (s *Set) list(ctx context.Context, gvk schema.GroupVersionKind, query kube.Query) ([]*unstructured.Unstructured, error) {
 	kind, _ := s.cluster.Kind(gvk)
-	query := kube.Query{Labels: applyset.PartOfLabel + "=" + s.Parent.SetID(), Metadata: metadata}
 	var objects []*unstructured.Unstructured
 	if namespaces := s.Namespaces(); s.missingGroupKinds || !kind.Namespaced || len(namespaces) > 1 {
 		all, err := s.cluster.List(ctx, kind, "", query)

@@ -15,7 +15,7 @@ import (
 // Open reads the parent of a set, which need not exist; gvk is its kind. It returns
 // an error for a parent of another tool, unless takeOver is set, for an object
 // that is used for something else, and when the API server does not serve gvk.
-func Open(ctx context.Context, cluster Cluster, gvk schema.GroupVersionKind, id object.ID, takeOver bool) (*Set, error) {
+func Open(ctx context.Context, cluster kube.Cluster, gvk schema.GroupVersionKind, id object.ID, takeOver bool) (*Set, error) {
 	kind, served := cluster.Kind(gvk)
 	if !served {
 		return nil, fmt.Errorf("apply set %s: the API server does not serve %s", id, gvk.GroupKind())

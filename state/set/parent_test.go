@@ -16,7 +16,7 @@ import (
 )
 
 // openShop opens the set of the store, as a run does.
-func openShop(t *testing.T, cluster Cluster) *Set {
+func openShop(t *testing.T, cluster kube.Cluster) *Set {
 	t.Helper()
 	set, err := Open(t.Context(), cluster, schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, object.ID{Kind: "Secret", Namespace: "shop", Name: "shop"}, false)
 	require.NoError(t, err)

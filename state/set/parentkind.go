@@ -21,7 +21,7 @@ const ParentTypeLabel = "applyset.kubernetes.io/is-parent-type"
 // accepted. If the definition may not be read, the kind is accepted unless
 // its group is a built-in one. The error is an *UnfitParentError, or says why the
 // definition could not be read.
-func CheckParentKind(ctx context.Context, cluster Cluster, gvk schema.GroupVersionKind) error {
+func CheckParentKind(ctx context.Context, cluster kube.Cluster, gvk schema.GroupVersionKind) error {
 	if gvk.Group == "" && (gvk.Kind == "Secret" || gvk.Kind == "ConfigMap") {
 		return nil
 	}

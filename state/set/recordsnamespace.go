@@ -22,7 +22,7 @@ const RecordsNamespaceAnnotation = "ordapply.dev/home"
 // RecordsNamespace returns the namespace in which a set with a cluster-scoped parent
 // keeps its Lease and its history; "" when there is no such set yet, or it names
 // none.
-func RecordsNamespace(ctx context.Context, cluster Cluster, gvk schema.GroupVersionKind, id object.ID) (string, error) {
+func RecordsNamespace(ctx context.Context, cluster kube.Cluster, gvk schema.GroupVersionKind, id object.ID) (string, error) {
 	kind, _ := cluster.Kind(gvk)
 	live, err := cluster.Get(ctx, kind, id.Namespace, id.Name)
 	if kube.IsGone(err) {

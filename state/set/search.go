@@ -12,6 +12,9 @@ import (
 	"github.com/ordapply/ordapply/kube"
 )
 
+// search is the query of a search through kinds that the user did not name.
+func search() kube.Query { return kube.Query{Metadata: true, Quiet: true} }
+
 // searchMembers finds the members of a set whose parent does not list their kinds:
 // among the given resources, or, if there are none, among all kinds that can
 // be listed. It sets the set's kinds and namespaces to the members'.
@@ -27,7 +30,7 @@ func (s *Set) searchMembers(ctx context.Context, resources []string) error {
 		}
 	}
 	s.Parent = s.Parent.WithMembers(nil) // sorts the kinds
-	members, err := s.Members(kube.Search(ctx))
+	members, err := s.members(ctx, search())
 	if err == nil {
 		err = members.CheckListable("run this again")
 	}
@@ -56,7 +59,7 @@ func (s *Set) FindLost(ctx context.Context) {
 			probe.Parent.Kinds = append(probe.Parent.Kinds, gvk.GroupKind())
 		}
 	}
-	found, _ := probe.Members(kube.Search(ctx))
+	found, _ := probe.members(ctx, search())
 	if len(found.Live) > 0 {
 		s.damage, s.Parent = recordsLost, s.Parent.WithMembers(slices.Collect(maps.Keys(found.Live)))
 	}

@@ -10,12 +10,9 @@ package set
 
 import (
 	"cmp"
-	"context"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordapply/ordapply/applyset"
@@ -24,25 +21,6 @@ import (
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state/history"
 )
-
-// Cluster is the set of API server calls that a set needs.
-type Cluster interface {
-	kube.Cluster
-	// StoredKinds lists the kinds whose objects may be listed and deleted,
-	// each in its newest version, sorted. It makes no request.
-	StoredKinds() []schema.GroupVersionKind
-	// Allowed reports whether the account has a permission; "*" stands for every
-	// resource.
-	Allowed(context.Context, kube.Permission) (bool, error)
-	// Release makes an object a member of another set, or of none for "": it
-	// changes the label, removes the fingerprint, replaces managedFields, and
-	// returns the object; a conflict when its resourceVersion has changed
-	// since it was read.
-	Release(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, owner string, entries []metav1.ManagedFieldsEntry, manager string) (*unstructured.Unstructured, error)
-	// SetManagedFields replaces the managedFields of an object; a conflict
-	// when its resourceVersion has changed since it was read.
-	SetManagedFields(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry, manager string) error
-}
 
 // KubectlTooling is the tooling annotation that kubectl requires on a parent
 // that it manages.
@@ -53,7 +31,7 @@ const KubectlTooling = "kubectl/v1.36"
 type Set struct {
 	Parent applyset.Parent // with additions and recoveries since
 
-	cluster Cluster
+	cluster kube.Cluster
 	kind    kube.Kind // of the parent
 	version string    // of the parent's kind
 	live    liveParent

@@ -106,6 +106,12 @@ func (s *Store) start() {
 	}
 }
 
+// Fenced implements kube.Cluster. A Store calls no fence.
+func (s *Store) Fenced(kube.Fence) kube.Cluster { return s }
+
+// WithOwnConnection implements kube.Cluster.
+func (s *Store) WithOwnConnection() kube.Cluster { return s }
+
 // Key returns the key of an object in Objects.
 func Key(kind kube.Kind, namespace, name string) string {
 	return strings.Join([]string{kind.Resource.GroupResource().String(), namespace, name}, "/")

@@ -53,7 +53,7 @@ func To(ctx context.Context, flags *genericclioptions.ConfigFlags, adjust ...fun
 	}
 	config := known.config
 	t := &Target{Server: config.Host, Context: known.Context, user: known.user, Warnings: &warnings{}}
-	config.WarningHandlerWithContext, config.UserAgent = t.Warnings, version.Own("ordapply").UserAgent()
+	config.WarningHandler, config.UserAgent = t.Warnings, version.Own("ordapply").UserAgent()
 	for _, do := range adjust {
 		do(config)
 	}
@@ -185,11 +185,8 @@ type warnings struct {
 	texts []string
 }
 
-// HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.
-func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, _ int, _ string, text string) {
-	if kube.IsSearch(ctx) {
-		return
-	}
+// HandleWarningHeader implements rest.WarningHandler.
+func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if text != "" && !slices.Contains(w.texts, text) {

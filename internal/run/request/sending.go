@@ -125,7 +125,7 @@ func (s Sender) body(ctx context.Context, q Request) (*unstructured.Unstructured
 // resourceVersion as precondition. A PATCH that is delayed until another run
 // holds the lock and has written the object then changes nothing. A
 // controller may have written the object too: after a conflict the PATCH is
-// sent once more without the precondition, if this run may still write.
+// sent once more without the precondition, if its fence allows it.
 // PATCHes that are sent again for other reasons have no precondition.
 
 // patchWithPrecondition sends a PATCH with the uid and resourceVersion of the object
@@ -141,9 +141,6 @@ func (s Sender) patchWithPrecondition(ctx context.Context, q Request, sent *unst
 		return answer, err
 	}
 	if err := s.recheckMembership(ctx, q); err != nil {
-		return Answer{}, err
-	}
-	if err := kube.MayWrite(ctx); err != nil {
 		return Answer{}, err
 	}
 	q.Known = false // the read is outdated
