@@ -24,7 +24,7 @@ import (
 func (r *run) retryOrFail(i int, answer request.Reply) {
 	s := &r.steps[i]
 	answer.Err = redact.Without(redact.Error(s.manifest, answer.Err), r.secretsOf(i))
-	pause := s.Fail(r.Ctx(), answer.Err)
+	pause := s.Fail(answer.Err)
 	missing := fault.MissingNamespace(answer.Err)
 	if r.applier.DryRun && missing != "" && r.byID.HasNamespace(missing) {
 		r.deferred(i, "its Namespace is created earlier in this run")

@@ -25,7 +25,7 @@ func WithRetry[T any](ctx context.Context, what string, request func() (T, error
 		if err == nil || n == maxAttempts || !mayRetry(err) {
 			return answer, err
 		}
-		pause := max(fault.Backoff(ctx, n), fault.RetryAfter(err))
+		pause := max(fault.Backoff(n), fault.RetryAfter(err))
 		ReportRetry(ctx, Retry{Of: what, Attempt: n, Pause: pause, Cause: fault.TimeoutInWords(err)})
 		select {
 		case <-ctx.Done():

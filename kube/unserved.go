@@ -63,7 +63,7 @@ func ReadServed(ctx context.Context, cluster Reads, gk schema.GroupKind, read fu
 			continue
 		}
 		unserved, unknown := errors.AsType[*UnservedError](err)
-		pause := fault.Backoff(ctx, n)
+		pause := fault.Backoff(n)
 		if !unknown || !unserved.transient || time.Since(began)+pause > discoveryPropagation {
 			return err
 		}

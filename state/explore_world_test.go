@@ -21,7 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/applyset"
-	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state/history"
@@ -223,8 +222,7 @@ func (w *world) runJob(at string, fails bool) {
 
 // start starts a run, up to its first request.
 func (w *world) start(a *actor) {
-	number := time.Duration(len(w.actors) + 1)
-	ctx, cancel := context.WithCancel(fault.WithJitter(context.Background(), func(limit time.Duration) time.Duration { return limit / number }))
+	ctx, cancel := context.WithCancel(context.Background())
 	a.cancel, a.done, a.requested = cancel, make(chan struct{}), map[string]int{}
 	a.answers, a.versions, a.deleted = map[string]uint64{}, map[string][]string{}, map[string]int{}
 	w.actors = append(w.actors, a)

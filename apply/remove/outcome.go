@@ -43,7 +43,7 @@ func (r *removal) handleGone(i int) {
 func (r *removal) retryOrFail(i int, cause error, again func()) {
 	s := &r.steps[i]
 	cause = redact.Error(s.live, cause)
-	pause := s.Fail(r.Ctx(), cause)
+	pause := s.Fail(cause)
 	if r.Stopping || s.Last(pause, fault.RetryBudget(cause)) {
 		r.fail(i, event.Failed, s.Attempts.Final(explainDeletion(cause)))
 		return

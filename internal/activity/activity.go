@@ -22,44 +22,59 @@ type step struct {
 	started time.Time
 }
 
-type logKey struct{}
-type stepKey struct{}
-type purposeKey struct{}
+// trace is what a context says about activities.
+type trace struct {
+	log     *Log
+	purpose string
+	inside  *step // the running activity
+}
+
+type traceKey struct{}
+
+func traceOf(ctx context.Context) trace {
+	t, _ := ctx.Value(traceKey{}).(trace)
+	return t
+}
+
+func (t trace) in(ctx context.Context) context.Context {
+	return context.WithValue(ctx, traceKey{}, t)
+}
 
 // Record returns a context under which activities are recorded. Activities that
 // are running when ctx ends remain recorded, since they all end because of
 // that.
 func Record(ctx context.Context) (context.Context, *Log) {
-	log := &Log{over: func() bool { return ctx.Err() != nil }}
-	return context.WithValue(ctx, logKey{}, log), log
+	t := traceOf(ctx)
+	t.log = &Log{over: func() bool { return ctx.Err() != nil }}
+	return t.in(ctx), t.log
 }
 
 // For returns a context whose activities get a purpose, such as "for the
 // prune".
 func For(ctx context.Context, purpose string) context.Context {
-	return context.WithValue(ctx, purposeKey{}, purpose)
+	t := traceOf(ctx)
+	t.purpose = purpose
+	return t.in(ctx)
 }
 
 // Unrecorded returns a context whose activities are not recorded, for
 // background work.
-func Unrecorded(ctx context.Context) context.Context {
-	return context.WithValue(ctx, logKey{}, (*Log)(nil))
-}
+func Unrecorded(ctx context.Context) context.Context { return trace{}.in(ctx) }
 
 // Start records an activity until done is called. Activities under the returned
 // context are parts of it.
 func Start(ctx context.Context, text string) (_ context.Context, done func()) {
-	log, _ := ctx.Value(logKey{}).(*Log)
-	if log == nil {
+	t := traceOf(ctx)
+	if t.log == nil {
 		return ctx, func() {}
 	}
-	if purpose, ok := ctx.Value(purposeKey{}).(string); ok {
-		text += " " + purpose
+	if t.purpose != "" {
+		text += " " + t.purpose
 	}
-	outer, _ := ctx.Value(stepKey{}).(*step)
-	s := &step{text, outer, time.Now()}
-	log.begin(s)
-	return context.WithValue(ctx, stepKey{}, s), func() { log.end(s) }
+	s := &step{text, t.inside, time.Now()}
+	t.log.begin(s)
+	t.inside = s
+	return t.in(ctx), func() { t.log.end(s) }
 }
 
 func (l *Log) begin(s *step) {

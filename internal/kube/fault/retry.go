@@ -1,7 +1,6 @@
 package fault
 
 import (
-	"context"
 	"math/rand/v2"
 	"time"
 
@@ -43,22 +42,10 @@ func RetryAfter(err error) time.Duration {
 }
 
 // Backoff returns the delay before the n-th retry: from 0.1 s doubling to 5
-// s, half of it jitter.
-func Backoff(ctx context.Context, n int) time.Duration {
+// s, half of it jitter. The jitter depends on the clock alone, so that runs with a fake
+// clock and the same answers send the same requests at the same times.
+func Backoff(n int) time.Duration {
 	pause := min(100*time.Millisecond<<min(n-1, 10), 5*time.Second)
-	jitter, ok := ctx.Value(jitterKey{}).(func(time.Duration) time.Duration)
-	if !ok {
-		jitter = func(limit time.Duration) time.Duration { return rand.N(limit + 1) }
-	}
-	return pause/2 + jitter(pause/2)
-}
-
-type jitterKey struct{}
-
-// WithJitter returns a context whose retries take the random part of their
-// backoff from jitter: a time from 0 to limit. Two runs with the same jitter
-// and the same answers send the same requests at the same times. Default:
-// math/rand. jitter is called by many goroutines at once.
-func WithJitter(ctx context.Context, jitter func(limit time.Duration) time.Duration) context.Context {
-	return context.WithValue(ctx, jitterKey{}, jitter)
+	jitter := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), uint64(n)))
+	return pause/2 + time.Duration(jitter.Int64N(int64(pause/2)+1))
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -104,9 +105,26 @@ func TestBackoff(t *testing.T) {
 			continue
 		}
 		for range 100 {
-			pause := Backoff(t.Context(), n)
+			pause := Backoff(n)
 			require.LessOrEqual(t, pause, longest*time.Millisecond)
 			require.GreaterOrEqual(t, pause, longest*time.Millisecond/2)
 		}
 	}
+}
+
+// The jitter of requests that fail a nanosecond apart differs by chance, and with a fake
+// clock it can be repeated.
+func TestJitterIsOfTheClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shorter := 0
+		for range 1000 {
+			pause := Backoff(7)
+			require.Equal(t, pause, Backoff(7))
+			time.Sleep(1)
+			if Backoff(7) < pause {
+				shorter++
+			}
+		}
+		require.InDelta(t, 500, shorter, 60)
+	})
 }

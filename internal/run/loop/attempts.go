@@ -46,11 +46,11 @@ type Attempts struct {
 }
 
 // Fail counts a failed attempt, and returns the pause before the next.
-func (a *Attempts) Fail(ctx context.Context, cause error) time.Duration {
+func (a *Attempts) Fail(cause error) time.Duration {
 	if a.Failed++; a.Failed == 1 {
 		a.firstAt = time.Now()
 	}
-	return max(fault.Backoff(ctx, a.Failed), fault.RetryAfter(cause))
+	return max(fault.Backoff(a.Failed), fault.RetryAfter(cause))
 }
 
 // Last reports whether an attempt after a pause would be more than limit after the first.

@@ -14,28 +14,20 @@ func WithTimeout(ctx context.Context, limit time.Duration, cause error) (context
 	return context.WithValue(limited, withoutTimeoutKey{}, ctx), cancel
 }
 
+// withoutTimeoutKey is the key of the context that ends on an interrupt alone: a context
+// that is done cannot tell of a second end.
 type withoutTimeoutKey struct{}
 
 // PastDeadline returns a context with the values of ctx that lasts at most
 // limit. It ends on an interrupt, but not by the timeout of WithTimeout.
 func PastDeadline(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	if before, ok := ctx.Value(withoutTimeoutKey{}).(context.Context); ok && EndOf(ctx) == ByRunTimeout {
-		ctx = pastDeadline{before, ctx}
+	before, ok := ctx.Value(withoutTimeoutKey{}).(context.Context)
+	if !ok || EndOf(ctx) != ByRunTimeout {
+		return context.WithTimeout(ctx, limit)
 	}
-	return context.WithTimeout(ctx, limit)
-}
-
-// pastDeadline ends with one context and has the values of another.
-type pastDeadline struct {
-	context.Context //nolint:containedctx // it is one
-	values          context.Context
-}
-
-func (p pastDeadline) Value(key any) any {
-	if value := p.Context.Value(key); value != nil {
-		return value
-	}
-	return p.values.Value(key)
+	past, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	context.AfterFunc(before, func() { end(context.Cause(before)) })
+	return context.WithTimeout(past, limit)
 }
 
 // Explaining returns the context for finding out why a run ended: ctx, or
