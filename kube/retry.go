@@ -45,6 +45,9 @@ func mayRetry(err error) bool {
 // of package apply does not need it: it sends the objects that it could not read.
 type RetryingReads struct{ Cluster }
 
+// Fenced implements Cluster.
+func (p RetryingReads) Fenced(fence Fence) Cluster { return RetryingReads{p.Cluster.Fenced(fence)} }
+
 // Get implements Cluster with retries.
 func (p RetryingReads) Get(ctx context.Context, kind Kind, namespace, name string) (*unstructured.Unstructured, error) {
 	return WithRetry(ctx, DescribeRequest("reading", kind, namespace, name), func() (*unstructured.Unstructured, error) { return p.Cluster.Get(ctx, kind, namespace, name) })

@@ -22,8 +22,9 @@ type Retry struct {
 
 type retriesKey struct{}
 
-// WithRetries returns a context whose requests report every retry to report,
-// as k8sconnect's ADR-007 requires at debug level. report is called by many
+// WithRetries returns a context whose requests report every retry to report, as
+// httptrace.WithClientTrace does for connections. k8sconnect's ADR-007 requires that at
+// debug level. report is called by many
 // goroutines at once and must not block. Default: retries are not reported.
 func WithRetries(ctx context.Context, report func(Retry)) context.Context {
 	return context.WithValue(ctx, retriesKey{}, report)

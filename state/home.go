@@ -46,18 +46,18 @@ func (s SetRef) mayReplaceHome() bool {
 // that the set has then. It waits until a run that had the lock in the old home has
 // ended: that run cannot renew its Lease.
 func (s SetRef) replaceHome(ctx context.Context, takeOver bool) (string, error) {
-	moved := s
-	moved.Namespace = s.NewHome
-	held, release, err := moved.acquire(ctx)
+	old := s.Namespace
+	s.Namespace = s.NewHome
+	held, release, err := s.acquire(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer release()
-	set, err := moved.open(held, takeOver)
+	set, err := s.open(held, takeOver)
 	if err != nil {
 		return "", err
 	}
-	home, err := set.ReplaceRecordsNamespace(held, s.Namespace, s.NewHome)
+	home, err := set.ReplaceRecordsNamespace(held, old, s.NewHome)
 	if err != nil || home != s.NewHome {
 		return home, err
 	}

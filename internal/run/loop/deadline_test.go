@@ -20,7 +20,7 @@ func TestWorkAfterTheTimeout(t *testing.T) {
 		during, cancel := PastDeadline(ctx, time.Hour)
 		defer cancel()
 		<-ctx.Done()
-		require.ErrorIs(t, during.Err(), context.DeadlineExceeded, "the timeout came later")
+		require.ErrorIs(t, during.Err(), context.DeadlineExceeded, "it began before the timeout")
 
 		first, cancel := PastDeadline(ctx, 10*time.Second)
 		defer cancel()

@@ -30,6 +30,9 @@ type client struct {
 	refusals int
 }
 
+// Fenced implements kube.Cluster.
+func (c *client) Fenced(kube.Fence) kube.Cluster { return c }
+
 func (c *client) Apply(ctx context.Context, _ kube.Kind, obj *unstructured.Unstructured, _ kube.PatchOptions) (*unstructured.Unstructured, error) {
 	if _, err := c.request(ctx); err != nil {
 		return nil, err

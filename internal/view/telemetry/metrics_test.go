@@ -40,7 +40,7 @@ func web() object.ID {
 func aRun(t *testing.T) *Metrics {
 	m := NewMetrics()
 	send := m.Transport(answers{})
-	cluster := m.Cluster(&client{send: send, refusals: 2})
+	cluster := m.Cluster(&client{send: send, refusals: 2}).Fenced(nil)
 	get(context.Background(), t, send, "https://server/apis")
 	time.Sleep(time.Second)
 	run := track.New(&ordering.Plan{

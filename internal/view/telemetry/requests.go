@@ -68,13 +68,18 @@ func (m *Metrics) current() string {
 
 // Cluster returns a cluster whose requests are counted by purpose.
 func (m *Metrics) Cluster(cluster kube.Cluster) kube.Cluster {
-	return &counted{Cluster: cluster, m: m}
+	return &counted{cluster, m, new(sync.Map)}
 }
 
 type counted struct {
 	kube.Cluster
 	m     *Metrics
-	kinds sync.Map // schema.GroupVersionResource to the kind's name
+	kinds *sync.Map // schema.GroupVersionResource to the kind's name
+}
+
+// Fenced implements kube.Cluster.
+func (c *counted) Fenced(fence kube.Fence) kube.Cluster {
+	return &counted{c.Cluster.Fenced(fence), c.m, c.kinds}
 }
 
 // Kind remembers kind names for calls in which only the resource is known.

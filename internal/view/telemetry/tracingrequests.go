@@ -29,6 +29,9 @@ type traced struct {
 	t *Trace
 }
 
+// Fenced implements kube.Cluster.
+func (c *traced) Fenced(fence kube.Fence) kube.Cluster { return &traced{c.Cluster.Fenced(fence), c.t} }
+
 // about returns a context for requests about an object.
 func (c *traced) about(ctx context.Context, obj *unstructured.Unstructured) context.Context {
 	c.t.mu.Lock()
