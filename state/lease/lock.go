@@ -30,8 +30,8 @@ import (
 // Lock keeps two runs from changing one set at the same time: only the run
 // that holds its Lease may write.
 type Lock struct {
-	// Cluster is required. It has no fence, which would delay renewals, and best a
-	// connection of its own.
+	// Cluster is required. It must have no fence, which would delay renewals, and should
+	// have a connection of its own.
 	Cluster Cluster
 	Lease   object.ID // required: its namespace and name
 	// Holder identifies this run to others, such as "ann@laptop 4711"; default:
