@@ -115,8 +115,7 @@ func (w *world) disturb(live *unstructured.Unstructured) (*unstructured.Unstruct
 	return out.(*unstructured.Unstructured), nil
 }
 
-// counts counts the answers by correctness.
-// enough is how many cases of each sort are tried.
+// enough returns the number of cases of each sort to try.
 func enough() int {
 	if testing.Short() {
 		return 500
@@ -124,6 +123,7 @@ func enough() int {
 	return 10500
 }
 
+// counts counts the answers by correctness.
 type counts struct{ same, missed, changed, owners, cases int }
 
 // Unchanged is never true for an object that a forced server-side apply would

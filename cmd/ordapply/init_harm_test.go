@@ -34,9 +34,9 @@ import (
 // earlier wave than B, where both were in one wave, or B in the earlier one. For every such
 // gate, in every stream and any order of its documents:
 //
-//   - A may not need B to become ready: B is not what A's manifest, or a ConfigMap or Secret
-//     that A uses, mentions; not a Job that makes a Secret which A uses; not a workload that
-//     may write the status of A, a custom resource; not what those need.
+//   - A may not need B to become ready: B is not mentioned by A's manifest, or by a ConfigMap
+//     or Secret that A uses; B is not a Job that makes a Secret of A, not a workload that may
+//     write the status of A, a custom resource, and not a dependency of these.
 //   - No selector that init wrote leaves B to the end: it matches B, or B waits for no layer.
 func TestOrdersAddNoHarmfulGates(t *testing.T) {
 	folder := corpora.Need(t)

@@ -19,7 +19,7 @@ func TestEveryFlagIsKeptOrNot(t *testing.T) {
 	require.Empty(t, all, "flags that export does not have, or that are listed twice")
 }
 
-// neverKept lists flags of one run: where the stream is, and what to do with the tree.
+// neverKept lists flags of one run: the input and the output.
 func neverKept() []string {
 	return []string{"filename", "recursive", "kustomize", "enable-alpha-plugins", "enable-exec", "require-order", "output", "check"}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/ordapply/ordapply/kube"
 )
 
-// maxConcurrentMigrations bounds the concurrent requests of migrateMembers.
+// maxConcurrentMigrations bounds the concurrent requests of MigrateMembers.
 const maxConcurrentMigrations = 32
 
 // MigrateMembers makes manager the owner of the fields that another tool owned on the

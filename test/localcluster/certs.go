@@ -21,7 +21,7 @@ const certValid = 10 * 365 * 24 * time.Hour
 
 // writeCerts fills dir with keys by which the servers know each other:
 //
-//	ca               signs kube-apiserver, kubelet, kubelet-client, and what the certificates API is asked to sign
+//	ca               signs kube-apiserver, kubelet, kubelet-client, and the requests to the certificates API
 //	front-proxy-ca   signs front-proxy-client, by which an aggregated API server recognises kube-apiserver
 //	service-account  the key that signs ServiceAccount tokens
 //

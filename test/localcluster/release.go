@@ -13,7 +13,7 @@ import (
 type release struct {
 	name     string   // of --kubernetes
 	version  string   // version in the binaries; without it kubectl cannot read the server's
-	mod, sum string   // which of the embedded files are its go.mod and go.sum
+	mod, sum string   // names of its go.mod and go.sum among the embedded files
 	packages []string // built from that module
 	shared   []string // binaries of the latest release
 }

@@ -43,8 +43,8 @@ func (all Hooks) Post(o Operation) Event {
 // OfSync are the events of a sync of Argo CD, in their order.
 func OfSync() []Event { return []Event{PreSync, Sync, PostSync, SyncFail} }
 
-// OfApply reports whether any hook runs at an install, an upgrade or a rollback: else it
-// does not matter which of them an apply is.
+// OfApply reports whether any hook runs at an install, an upgrade or a rollback. If none does,
+// the kind of operation need not be determined.
 func (all Hooks) OfApply() bool {
 	if all.AreArgo() {
 		return slices.ContainsFunc(OfSync(), func(event Event) bool { return len(all.Of(event)) > 0 })

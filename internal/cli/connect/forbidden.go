@@ -9,7 +9,7 @@ import (
 
 // ExplainForbidden adds to the error of a missing permission the command that prints the
 // Roles for an apply set; any other error is returned as it is. flags are rbac's flags
-// for what the command does, such as --status.
+// for the command, such as --status.
 func ExplainForbidden(err error, t *Target, set string, flags ...string) error {
 	user, denied := fault.DeniedUser(err)
 	if !denied || set == "" {

@@ -61,7 +61,7 @@ func (c *cutter) follow(after []map[int]bool, i int, n ordering.Need) {
 	}
 }
 
-// members returns for each layer the units that must be ready for it to be done: those
+// members returns for each layer the units that must be ready for it to be done: the units
 // of its resources, of layers within it, and of the layers it comes after.
 func (c *cutter) members() []map[int]bool {
 	own := make([]map[int]bool, len(c.plan.Layers))

@@ -23,7 +23,7 @@ import (
 
 // CEL limits an expression by the cost of its calls, and counts most calls of its extension
 // libraries as one, after they returned. The functions of a bounded environment refuse to read
-// or return more than limits.CELSize, and cost what they read and return. Kubernetes' own
+// or return more than limits.CELSize, and their cost is the size of their arguments and results. Kubernetes' own
 // estimator (k8s.io/apiserver/pkg/cel/library) cannot replace this: it knows only some of the
 // functions, and the size of a result when it exists.
 

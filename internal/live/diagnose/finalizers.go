@@ -29,8 +29,7 @@ type Deletion struct {
 	findings []event.Finding
 }
 
-// Diagnose reports everything that blocks the deletion, with the reason and what
-// to do.
+// Diagnose reports everything that blocks the deletion, with the reason and the remedy.
 func (h *Deletion) Diagnose(ctx context.Context) []event.Finding {
 	if kube.Meta(h.Live).ID.IsNamespace() {
 		h.namespace(ctx)

@@ -53,7 +53,7 @@ func list(ctx context.Context, cluster kube.Reads, gk schema.GroupKind, namespac
 }
 
 // only returns the one record that was found by a name; nil if there is none. Several are an
-// error: it is unknown which of them only pretends to be the tool's.
+// error: all but one are forged, and nothing shows which one is the tool's.
 func only(found []*unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	switch len(found) {
 	case 0:

@@ -16,8 +16,8 @@ import (
 // field stays with its manager when the fields of that manager are taken over.
 type Left func(fieldpath.Path) bool
 
-// Takeover decides whose fields a run takes over on a live object: previous managers',
-// kubectl's client-side apply's, and, when the run adopts the object, those of tools that
+// Takeover selects the managers whose fields a run takes over on a live object: previous
+// managers, kubectl's client-side apply, and, when the run adopts the object, the tools that
 // applied it before.
 type Takeover struct {
 	owner        Owner

@@ -14,7 +14,7 @@ import (
 )
 
 // kapp's annotations: a resource belongs to change groups, and its change rules
-// order its changes before or after those of a group. Both keys may occur
+// order its changes before or after the changes of a group. Both keys may occur
 // several times, with a suffix after a dot.
 const (
 	changeGroupAnnotation = "kapp.k14s.io/change-group"

@@ -16,8 +16,8 @@ type Buffer struct {
 func (b *Buffer) Put(obj *unstructured.Unstructured, change Change) { *b = Buffer{obj, change} }
 
 // Take empties the buffer. It returns the object if it is the same as in the answer to the PATCH
-// and newer. The object must be read again instead if it may be gone, or only the API server
-// knows which of the two is newer.
+// and newer. The object must be read again instead if it may be gone, or if only the API server
+// knows the order of the two versions.
 func (b *Buffer) Take(answer *unstructured.Unstructured) (newer *unstructured.Unstructured, read bool) {
 	held := *b
 	*b = Buffer{}

@@ -23,8 +23,8 @@ type row struct {
 }
 
 // Frame returns the lines to show now, fewer than rows: the progress of the
-// run, the most important resources (failed ones, then those that block most,
-// then the slowest), the others as counts, and what comes next.
+// run, the most important resources (failed ones, then the ones with the most dependents,
+// then the slowest), the others as counts, and the next waves.
 func (v *View) Frame(columns, rows int, now time.Time) []Line {
 	lines := []Line{{Text: v.header(columns, now)}}
 	if v.run.Hook != nil { // hooks run while nothing of the plan does
