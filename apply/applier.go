@@ -14,6 +14,13 @@
 //	preview, err := applier.Preview(ctx, plan, stream.Objects) // writes nothing
 //	summary, err := applier.Run(ctx, plan, stream.Objects)
 //
+// Run is two steps, between which a program may do what needs the state of the cluster and must
+// come before the first write, such as storing a revision:
+//
+//	prepared, summary, err := applier.Prepare(ctx, plan, stream.Objects) // reads and checks
+//	existed := prepared.Existing()
+//	summary, err = prepared.Run(ctx, apply.Hooks{})
+//
 // Package event has the events and results of a run. Package remove deletes live objects in
 // the order of an ordering.Deletion. Package state runs both under the lock of an apply set,
 // with a history.
@@ -66,7 +73,17 @@ type Applier struct {
 	// Membership makes the resources members of an apply set; default: no
 	// set.
 	Membership applyset.Membership
-	Enclosing
+	// Sent lists the resources that Send has just applied for this run. They count as changed by
+	// it; default: none.
+	Sent []object.ID
+	// MayRecreate are the resources that may be deleted and created again to change an immutable
+	// field, besides those whose manifests say so (ordapply.dev/on-immutable); default: none.
+	MayRecreate map[object.ID]bool
+	// GoingBack is set when the stream is an earlier revision's. A CustomResourceDefinition that
+	// cannot go back to it, because objects may be stored in a newer version, is kept.
+	GoingBack bool
+	// Secrets are hidden like the plan's: no message and no log shows their values.
+	Secrets []*unstructured.Unstructured
 	// DryRun makes the API server validate everything and store nothing; nothing is waited for.
 	DryRun bool
 	// KeepGoing leaves out the resources that cannot be applied, and skips their dependents;
@@ -115,49 +132,14 @@ type Applier struct {
 // DefaultKindTimeout is the default of Applier.KindTimeout (k8sconnect ADR-007).
 const DefaultKindTimeout = 30 * time.Second
 
-// Enclosing connects a run to a larger one that it is part of, such as the run of an apply set.
-// It is empty for a run of its own.
-type Enclosing struct {
-	// Sent lists the resources that Send has just applied for this run. They
-	// count as changed by it.
-	Sent []object.ID
-	// Begin is called once, after the live objects of the stream were read
-	// and before anything is written, with their state, in plan order. Its error
-	// ends the run; default: nothing.
-	Begin func(context.Context, []event.Existing) error
-	// First is called after Begin, before the first write of the plan, unless
-	// DryRun is set. It may change the cluster and reports whether it did;
-	// the live objects are then read again. Its error ends the run; default:
-	// nothing.
-	First func(context.Context) (changed bool, err error)
-	// Within runs hooks of the plan with the resources of the wave in which the plan has them.
-	// It is called from other goroutines, with a function that emits events, and may run for
-	// several waves at once. Its error fails the run. Default: no hook runs within the plan.
-	Within func(ctx context.Context, hooks []ordering.PlannedHook, emit func(event.Event)) ([]event.Result, error)
-	// Then names the hooks that follow the run and may make its resources ready: "the
-	// post-install hooks"; "" without any. It is called after First. When everything is applied
-	// and nothing that is waited for moves, the run ends: unready resources are Applied, with
-	// Result.Unready. Default: none follow.
-	Then func() string
-	// MayRecreate reports which resources may be deleted and created again to change an
-	// immutable field, besides those whose manifests say so (ordapply.dev/on-immutable):
-	// objects that the undone run may have recreated. Default: none.
-	MayRecreate func(object.ID) bool
-	// GoingBack is set when the stream is an earlier revision's. A CustomResourceDefinition
-	// that cannot go back to it, because objects may be stored in a newer version, is kept.
-	GoingBack bool
-	// Secrets are hidden like the plan's: no message and no log shows their
-	// values. Hooks have such Secrets.
-	Secrets []*unstructured.Unstructured
-}
-
-// Run applies the plan and returns when every resource is in a final state.
-// objects holds the manifest of each step, and is not changed. The error joins
-// all failures in plan order, each an *event.Error, and the cause of an early
-// end: event.ErrInterrupted when ctx was canceled, an *event.RunTimeoutError, the
-// cause of ctx when that wraps kube.ErrFenced, or the error of Begin or First.
+// Run applies the plan and returns when every resource is in a final state: Prepare and
+// Prepared.Run in one call, whose errors it returns.
 func (a Applier) Run(ctx context.Context, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) (event.Summary, error) {
-	return newRun(a.withDefaults(), plan, objects).execute(ctx)
+	prepared, summary, err := a.Prepare(ctx, plan, objects)
+	if err != nil {
+		return summary, err
+	}
+	return prepared.Run(ctx, Hooks{})
 }
 
 // Send applies one object by the PATCH that Run sends, once, and does not wait for
@@ -209,15 +191,6 @@ func (a Applier) withDefaults() Applier {
 	a.CRDTimeout = cmp.Or(a.CRDTimeout, 30*time.Second)
 	a.StatusGrace = cmp.Or(a.StatusGrace, 15*time.Second)
 	a.Health = cmp.Or(a.Health, &health.Assessor{})
-	if a.Begin == nil {
-		a.Begin = func(context.Context, []event.Existing) error { return nil }
-	}
-	if a.Then == nil {
-		a.Then = func() string { return "" }
-	}
-	if a.MayRecreate == nil {
-		a.MayRecreate = func(object.ID) bool { return false }
-	}
 	if a.SkipWait == nil {
 		a.SkipWait = func(object.ID) bool { return false }
 	}
@@ -229,7 +202,7 @@ func (a Applier) withDefaults() Applier {
 
 // mayRecreate reports whether the object of a manifest may be deleted and created again.
 func (a Applier) mayRecreate(manifest *unstructured.Unstructured) bool {
-	return write.MayRecreate(manifest) || a.MayRecreate(kube.Meta(manifest).ID)
+	return write.MayRecreate(manifest) || a.MayRecreate[kube.Meta(manifest).ID]
 }
 
 // Permissions lists the permissions that Run needs, as far as they are known

@@ -231,7 +231,7 @@ func TestMayRecreateWithoutTheAnnotation(t *testing.T) {
 		cluster.RefusePatch = func(*unstructured.Unstructured) error { return onceImmutable(0, len(cluster.Deleted()) > 0) }
 		_, err := cluster.run(t, apply.Applier{NoDiagnosis: true}, imaged(plainPod("b"), "old"))
 		require.ErrorContains(t, err, "spec.image cannot be changed on a live Pod")
-		_, err = cluster.run(t, apply.Applier{NoDiagnosis: true, DryRun: true, Enclosing: apply.Enclosing{MayRecreate: func(id object.ID) bool { return id == pod("b") }}}, imaged(plainPod("b"), "old"))
+		_, err = cluster.run(t, apply.Applier{NoDiagnosis: true, DryRun: true, MayRecreate: map[object.ID]bool{pod("b"): true}}, imaged(plainPod("b"), "old"))
 		require.NoError(t, err)
 	})
 }

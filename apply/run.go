@@ -38,9 +38,10 @@ type run struct {
 // counts decide whether a run has ended.
 type counts struct {
 	startedAt       time.Time
-	failures        int // steps that failed or timed out
-	pendingRequests int // number of steps with a request in flight or due
-	unfinished      int // number of steps in no final state
+	took            time.Duration // until it ended
+	failures        int           // steps that failed or timed out
+	pendingRequests int           // number of steps with a request in flight or due
+	unfinished      int           // number of steps in no final state
 }
 
 // waveState is how far the waves and the layers are.
@@ -101,7 +102,6 @@ func newRun(a Applier, plan *ordering.Plan, objects map[object.ID]*unstructured.
 		r.waves[s.ReadyBy].gatesPending++
 	}
 	r.unfinished, r.podWatcher = len(r.steps), r.newPodWatcher()
-	r.addHooks()
 	r.addStepEdges()
 	r.readTemplates()
 	return r
@@ -125,65 +125,6 @@ func (r *run) wire() {
 	r.externals, r.columns = r.newExternals(), request.NewColumns(&r.Loop, a.Cluster, a.Health, r.onColumnsRead)
 }
 
-// execute opens one wave after the other and returns when nothing is left to
-// do.
-func (r *run) execute(ctx context.Context) (event.Summary, error) {
-	r.boundBy(ctx)
-	r.StartWorkers(ctx, r.workers())
-	r.startedAt = time.Now()
-	if r.applier.Timeout = loop.RunTimeout(ctx, r.applier.Timeout); r.applier.Timeout > 0 {
-		r.After(r.applier.Timeout, func() { r.Stop(loop.ByRunTimeout) })
-	}
-	for i, read := range r.snapshot.Read(ctx, r.applier.Timeout) {
-		r.steps[i].read = read
-	}
-	r.recordExistence()
-	startErr := r.startIfAllowed(ctx)
-	r.RunLoop(ctx, r.advance)
-	for i := range r.steps {
-		r.finishOpen(i)
-	}
-	took := time.Since(r.startedAt)
-	r.diagnose(ctx)
-	return r.summary(took, startErr)
-}
-
-// startIfAllowed starts the schedule, unless an error is found before anything is
-// written.
-func (r *run) startIfAllowed(ctx context.Context) error {
-	if r.preflight(ctx); r.Finished {
-		return nil
-	}
-	if r.applier.Timeout > 0 && time.Since(r.startedAt) >= r.applier.Timeout || ctx.Err() != nil && loop.EndOf(ctx) == loop.ByRunTimeout {
-		r.Stop(loop.ByRunTimeout)
-		r.Finished = true
-		return nil
-	}
-	if err := r.applier.Begin(ctx, r.existing()); err != nil {
-		r.Finished = true
-		return err
-	}
-	if err := r.applier.MakeNamespace(ctx, r.plan); err != nil {
-		r.Finished = true
-		return err
-	}
-	if r.applier.First != nil && !r.applier.DryRun {
-		changed, err := r.applier.First(ctx)
-		if changed {
-			r.requireAllFresh()
-		}
-		if err != nil {
-			r.Finished = true
-			return err
-		}
-	}
-	r.checkNamespaces()
-	r.watchStillness()
-	r.beginSchedule()
-	r.advance()
-	return nil
-}
-
 // preflight fails the steps that are known to fail, which ends the run before anything is
 // written.
 func (r *run) preflight(ctx context.Context) {
@@ -197,9 +138,17 @@ func (r *run) preflight(ctx context.Context) {
 	})
 }
 
+// close ends the steps that the run left open.
+func (r *run) close() {
+	for i := range r.steps {
+		r.finishOpen(i)
+	}
+	r.took = time.Since(r.startedAt)
+}
+
 // summary returns the outcome of every step, and joins the errors.
-func (r *run) summary(took time.Duration, startErr error) (event.Summary, error) {
-	s := event.Summary{Took: took}
+func (r *run) summary() (event.Summary, error) {
+	s := event.Summary{Took: r.took}
 	for i := range r.steps {
 		st := &r.steps[i]
 		s.Results = append(s.Results, event.Result{
@@ -209,10 +158,13 @@ func (r *run) summary(took time.Duration, startErr error) (event.Summary, error)
 			Times: event.Times{Sent: st.sentAt, Applied: st.answeredAt, Done: st.doneAt},
 		})
 	}
+	for wave := range r.plan.Waves {
+		s.Waves = append(s.Waves, r.waves[wave].took)
+	}
 	err := r.Join(&s, r.applier.Timeout)
 	r.collectHooks()
 	s.Hooks = r.hookResults
-	return s, errors.Join(startErr, r.hookErr, err)
+	return s, errors.Join(r.hookErr, err)
 }
 
 // finishOpen ends one step that the run left open. A PATCH that the API server

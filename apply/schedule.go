@@ -99,7 +99,7 @@ func (r *run) hasHalfRecreated() bool {
 // to send or wait for.
 func (r *run) advanceWave() {
 	for !r.Finished {
-		switch w := &r.waves[max(r.wave, 0)]; {
+		switch w := &r.waves[r.wave]; {
 		case w.unapplied > 0 && (r.failures == 0 || r.hasOpenRequests()):
 			return
 		case r.failures > 0:
@@ -109,7 +109,7 @@ func (r *run) advanceWave() {
 			return
 		case !w.hooksBegun:
 			w.hooksBegun = true
-			r.runHooks(max(r.wave, 0))
+			r.runHooks(r.wave)
 			continue
 		case w.gatesPending > 0:
 			return
@@ -138,7 +138,9 @@ func (r *run) openWave(wave int) {
 }
 
 func (r *run) closeWave() {
-	r.emit(event.Event{Wave: r.wave, State: event.Ready, Detail: time.Since(r.waveOpen).Round(time.Millisecond).String() + r.exceptions()})
+	took := time.Since(r.waveOpen)
+	r.waves[r.wave].took = took
+	r.emit(event.Event{Wave: r.wave, State: event.Ready, Detail: took.Round(time.Millisecond).String() + r.exceptions()})
 	r.openWave(r.wave + 1)
 }
 
@@ -150,7 +152,7 @@ func (r *run) exceptions() string {
 	for _, i := range r.waves[r.wave].members {
 		switch s := &r.steps[i]; {
 		case s.leftUnready:
-			next = r.applier.Then() + " do not wait"
+			next = r.hooks.Then + " do not wait"
 		case s.state != event.Waiting || s.gatePassed || r.wave+1 == len(r.plan.Waves):
 			continue
 		}

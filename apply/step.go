@@ -130,6 +130,7 @@ type waveProgress struct {
 	// crdProgress is when a CustomResourceDefinition of the wave was last applied, established
 	// or served.
 	crdProgress time.Time
+	took        time.Duration // 0 until it is complete
 }
 
 // add adds a resource that is applied in the wave.

@@ -8,8 +8,21 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
+// Hooks are the hooks that belong to a run; the zero value is for a run without any.
+type Hooks struct {
+	// Within runs hooks of the plan with the resources of the wave in which the plan has them.
+	// It is called from other goroutines, with a function that emits events, and may run for
+	// several waves at once. Its error fails the run. Default: no hook runs within the plan.
+	Within func(ctx context.Context, hooks []ordering.PlannedHook, emit func(event.Event)) ([]event.Result, error)
+	// Then names the hooks that follow the run and may make its resources ready: "the
+	// post-install hooks". When everything is applied and nothing that is waited for moves, the
+	// run ends: unready resources are Applied, with Result.Unready. Default: none follow.
+	Then string
+}
+
 // hooksWithin are the hooks of the plan that run with the resources of a wave.
 type hooksWithin struct {
+	hooks       Hooks
 	hooksOpen   int           // that run now
 	hooksEnded  chan hooksEnd // has room for all
 	hookResults []event.Result
@@ -35,10 +48,14 @@ func (r *run) within(wave int) []ordering.PlannedHook {
 }
 
 // addHooks makes waves wait for the hooks before them. With hooks, the run goes wave by wave.
-func (r *run) addHooks() {
-	if r.applier.Within == nil || r.applier.DryRun || r.OnePass {
-		r.applier.Within = nil
+// Hooks end with ctx; the run's requests may outlive it.
+func (r *run) addHooks(ctx context.Context, hooks Hooks) {
+	r.hooks.Then = hooks.Then
+	if hooks.Within == nil || r.applier.DryRun || r.OnePass {
 		return
+	}
+	r.hooks.Within = func(_ context.Context, list []ordering.PlannedHook, emit func(event.Event)) ([]event.Result, error) {
+		return hooks.Within(ctx, list, emit)
 	}
 	r.hooksEnded = make(chan hooksEnd, len(r.plan.Waves))
 	for _, hook := range r.plan.Hooks {
@@ -49,20 +66,11 @@ func (r *run) addHooks() {
 	}
 }
 
-// boundBy makes hooks end with a context; the run's requests may outlive it.
-func (r *run) boundBy(ctx context.Context) {
-	if do := r.applier.Within; do != nil {
-		r.applier.Within = func(_ context.Context, hooks []ordering.PlannedHook, emit func(event.Event)) ([]event.Result, error) {
-			return do(ctx, hooks, emit)
-		}
-	}
-}
-
 // workers returns how many requests the run makes at once. Hooks of a wave take a worker until
 // they end.
 func (r *run) workers() int {
 	n := min(r.applier.Workers, max(1, len(r.steps)))
-	if r.applier.Within != nil {
+	if r.hooks.Within != nil {
 		for wave := range r.plan.Waves {
 			n += min(1, len(r.within(wave)))
 		}
@@ -73,10 +81,10 @@ func (r *run) workers() int {
 // runHooks starts the hooks of a wave.
 func (r *run) runHooks(wave int) {
 	list := r.within(wave)
-	if r.applier.Within == nil || len(list) == 0 {
+	if r.hooks.Within == nil || len(list) == 0 {
 		return
 	}
-	do, post := r.applier.Within, r.Poster()
+	do, post := r.hooks.Within, r.Poster()
 	r.hooksOpen += len(list)
 	r.Enqueue(func(ctx context.Context) func() {
 		results, err := do(ctx, list, func(e event.Event) {

@@ -36,7 +36,7 @@ func (r *run) watchStillness() {
 	if r.applier.DryRun || r.OnePass {
 		return
 	}
-	if slices.ContainsFunc(r.plan.Steps, mayYield) || len(r.plan.Waves) > 1 || r.applier.Then() != "" {
+	if slices.ContainsFunc(r.plan.Steps, mayYield) || len(r.plan.Waves) > 1 || r.hooks.Then != "" {
 		r.After(yieldAfter/2, r.checkStillness)
 	}
 }
@@ -138,7 +138,7 @@ func (r *run) stuck() []int {
 // holdsNext reports whether the next hooks wait only for the readiness of steps, none of which
 // declares that it is waited for.
 func (r *run) holdsNext() bool {
-	return r.applier.Then() != "" && !slices.ContainsFunc(r.steps, func(s step) bool {
+	return r.hooks.Then != "" && !slices.ContainsFunc(r.steps, func(s step) bool {
 		return !s.state.Succeeded() && (s.state != event.Waiting || s.declaresReady())
 	})
 }
@@ -197,7 +197,7 @@ func (r *run) yield() {
 			r.leaveOpen(i)
 			continue
 		case last:
-			r.noteYield(i, r.applier.Then()+" run before it is ready")
+			r.noteYield(i, r.hooks.Then+" run before it is ready")
 			r.steps[i].leftUnready = true
 			r.leaveApplied(i, "")
 			continue

@@ -171,8 +171,10 @@ func TestTheGateBeforeHooksYields(t *testing.T) {
 		plan, stream := planOf(t, manifests...)
 		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("web"): {Never: true}}}
 		start := time.Now()
-		applier := apply.Applier{Cluster: cluster, Schedule: schedule, Enclosing: apply.Enclosing{Then: func() string { return next }}}
-		summary, err := applier.Run(t.Context(), plan, stream.Objects)
+		applier := apply.Applier{Cluster: cluster, Schedule: schedule}
+		prepared, _, err := applier.Prepare(t.Context(), plan, stream.Objects)
+		require.NoError(t, err)
+		summary, err := prepared.Run(t.Context(), apply.Hooks{Then: next})
 		return summary, time.Since(start).Round(time.Second), err
 	}
 	for _, schedule := range []apply.Schedule{apply.Waves, apply.Graph} {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	applyevent "github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/apply/hooks"
 	"github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state/history"
@@ -59,12 +60,12 @@ func (r Run) attempt(ctx context.Context) (attempt, error) {
 		r.OnNote(remark)
 	}
 	tried := attempt{set: set, record: r.record(set)}
-	r.begins(&tried)
+	if err := tried.record.read(ctx); err != nil {
+		return attempt{}, err
+	}
+	r.Applier.MayRecreate = r.recreatedSince(tried.record.entries())
 	around := r.around(&tried)
-	r.Applier.First, r.Applier.Within, r.Applier.Then = around.Pre, around.Within, around.Next
-	applier := r.Applier
-	applier.Events = tried.record.follow(applier.Events)
-	tried.summary, tried.failure = applier.Run(ctx, r.Plan, r.Stream.Objects)
+	tried.summary, tried.failure = r.applyStream(ctx, &tried, around)
 	last := []func() error{
 		func() error { return r.endWithDeletion(ctx, &tried) },
 		func() error { return around.Post(ctx, tried.summary) },
@@ -86,9 +87,38 @@ func (r Run) attempt(ctx context.Context) (attempt, error) {
 	return tried, tried.record.end(ctx, tried)
 }
 
-// begins makes the run store its revision, and widen the set, before its first write.
-func (r *Run) begins(tried *attempt) {
-	checked, set, record := r.check, tried.set, tried.record
+// applyStream applies the stream, and stores the run's revision before the first write.
+func (r Run) applyStream(ctx context.Context, tried *attempt, around *hooks.Around) (applyevent.Summary, error) {
+	prepared, summary, err := r.Applier.Prepare(ctx, r.Plan, r.Stream.Objects)
+	if err != nil {
+		return summary, err
+	}
+	if err := r.begin(ctx, tried, prepared.Existing()); err != nil {
+		return prepared.Abandon(err)
+	}
+	return around.Apply(ctx, prepared)
+}
+
+// begin stores the run's revision, and widens the set, before the first write.
+func (r Run) begin(ctx context.Context, tried *attempt, existing []applyevent.Existing) (err error) {
+	set, record := tried.set, tried.record
+	if err := r.check(ctx); err != nil {
+		return err
+	}
+	if err := record.closeFormer(ctx, set.ManagedBy()); err != nil {
+		return err
+	}
+	if tried.operation, err = r.operation(ctx, set, record.entries(), existing); err != nil {
+		return err
+	}
+	notes, err := r.takeFrom(ctx, set, r.adopted(ctx, existing))
+	if err != nil {
+		return err
+	}
+	for _, note := range notes {
+		r.OnNote(note)
+	}
+	record.history.Remember = set.Remember
 	record.history.Vouch = func(ctx context.Context, number int, next history.Vouchers) error {
 		if err := set.MigrateMembers(ctx, r.Applier.Manager); err != nil {
 			return err
@@ -96,56 +126,38 @@ func (r *Run) begins(tried *attempt) {
 		record.history.Vouchers = next
 		return set.Vouch(ctx, number, next, r.members())
 	}
-	record.history.Remember = set.Remember
-	recreated := map[object.ID]bool{}
-	if r.Metadata.Revision.Rollback > 0 {
-		r.Applier.MayRecreate = func(id object.ID) bool { return recreated[id] }
-	}
-	r.Applier.Begin = func(ctx context.Context, existing []applyevent.Existing) error {
-		if err := checked(ctx); err != nil {
-			return err
-		}
-		if err := record.read(ctx, set.ManagedBy()); err != nil {
-			return err
-		}
-		var err error
-		if tried.operation, err = r.operation(ctx, set, record.entries(), existing); err != nil {
-			return err
-		}
-		notes, err := r.takeFrom(ctx, set, r.adopted(ctx, existing))
-		if err != nil {
-			return err
-		}
-		for _, note := range notes {
-			r.OnNote(note)
-		}
-		intent := planned(existing, record.entries(), r.Stream.Objects)
-		intent.Operation = tried.operation
-		for _, e := range record.entries() { // an undone run may have recreated objects
-			if e.Number > r.Metadata.Revision.Rollback {
-				for _, id := range e.Record().Recreated {
-					recreated[id] = true
-				}
-			}
-		}
-		if err := record.begin(ctx, intent); err != nil {
-			return err
-		}
-		for _, note := range record.stored.Unvouched() {
-			r.OnNote(note)
-		}
-		if newest := record.stored.Newest(); newest == nil || newest.Number < record.number {
-			r.noteIfAny(record.keepingNote())
-		}
-		r.OnLastRun(record.stored.LastTimes())
-		set.SetRevision(record.number)
-		if err := set.MigrateMembers(ctx, r.Applier.Manager); err != nil {
-			return err
-		}
-		err = set.Widen(ctx, r.members())
-		tried.began = err == nil
+	intent := planned(existing, record.entries(), r.Stream.Objects)
+	intent.Operation = tried.operation
+	if err := record.begin(ctx, intent); err != nil {
 		return err
 	}
+	for _, note := range record.stored.Unvouched() {
+		r.OnNote(note)
+	}
+	if newest := record.stored.Newest(); newest == nil || newest.Number < record.number {
+		r.noteIfAny(record.keepingNote())
+	}
+	r.OnLastRun(record.stored.LastTimes())
+	set.SetRevision(record.number)
+	if err := set.MigrateMembers(ctx, r.Applier.Manager); err != nil {
+		return err
+	}
+	err = set.Widen(ctx, r.members())
+	tried.began = err == nil
+	return err
+}
+
+// recreatedSince returns the objects that the runs that a rollback undoes may have recreated.
+func (r Run) recreatedSince(entries []history.Entry) map[object.ID]bool {
+	recreated := map[object.ID]bool{}
+	for _, e := range entries {
+		if to := r.Metadata.Revision.Rollback; to > 0 && e.Number > to {
+			for _, id := range e.Record().Recreated {
+				recreated[id] = true
+			}
+		}
+	}
+	return recreated
 }
 
 func (r Run) noteIfAny(text string) {

@@ -40,6 +40,9 @@ func (r Run) withDefaults() Run {
 		r.Applier.Membership.Adopt = applyset.AdoptAny
 		r.Applier.Membership.PreviousManagers = append(r.Applier.Membership.PreviousManagers, "kubectl")
 	}
+	if r.Precondition == nil {
+		r.Precondition = func(context.Context) error { return nil }
+	}
 	r.Applier.GoingBack = r.Metadata.Revision.Rollback > 0
 	r.Applier.Cluster, r.Remover.Cluster = cmp.Or(r.Applier.Cluster, r.Cluster), cmp.Or(r.Remover.Cluster, r.Cluster)
 	r.SetRef, r.Callbacks = r.SetRef.withDefaults(), r.Callbacks.withDefaults()

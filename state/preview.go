@@ -151,12 +151,10 @@ func (r *Run) assumeMigrated(ctx context.Context, set *set.Set) error {
 	return nil
 }
 
-// check calls Applier.Begin and Check, which may stop the run.
+// check calls Precondition and Check, which may stop the run.
 func (r Run) check(ctx context.Context) error {
-	if r.Applier.Begin != nil {
-		if err := r.Applier.Begin(ctx, nil); err != nil {
-			return err
-		}
+	if err := r.Precondition(ctx); err != nil {
+		return err
 	}
 	if r.Check == nil {
 		return nil

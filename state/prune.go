@@ -114,6 +114,9 @@ func (r Run) listRevisions(ctx context.Context, set *set.Set) ([]history.Entry, 
 
 // dryRun does a dry run of the apply and of the prune.
 func (r Run) dryRun(ctx context.Context, set *set.Set) (event.Summary, error) {
+	if err := r.Precondition(ctx); err != nil {
+		return event.Summary{}, err
+	}
 	summary, err := r.Applier.Run(ctx, r.Plan, r.Stream.Objects)
 	if err != nil || !r.Prune {
 		return summary, err

@@ -41,8 +41,7 @@ type record struct {
 	revision history.Revision
 	number   int            // 0: the run has not begun
 	stored   *history.Index // the history as read under the lock; nil: not read yet
-	run      *track.Tracker
-	released []object.ID // by the run, of earlier runs' adoptions
+	released []object.ID    // by the run, of earlier runs' adoptions
 }
 
 // record returns the record of a run on a set.
@@ -54,7 +53,6 @@ func (r Run) record(set *set.Set) *record {
 		history:  history.History{Cluster: r.Cluster, Parent: set.Parent, Namespace: r.Namespace, Limit: r.Metadata.Limit, Vouchers: set.Vouchers(), User: r.Metadata.User, Keep: r.Metadata.Keep, OnNote: r.OnNote},
 		revision: revision,
 		stored:   set.HistoryIndex(),
-		run:      track.New(r.Plan, time.Now()),
 	}
 }
 
@@ -62,31 +60,26 @@ func (r Run) record(set *set.Set) *record {
 // none.
 func (c *record) keepingNote() string { return c.history.KeepingNote(c.revision) }
 
-// read reads the history, which Recover may have read already. A set that another tool
-// managed begins a new one.
-func (c *record) read(ctx context.Context, takenFrom string) error {
-	ctx = activity.For(ctx, "for the history")
-	if c.stored == nil {
-		stored, err := c.history.ReadIndex(ctx)
-		if err != nil {
-			return err
-		}
-		c.stored = &stored
+// read reads the history, which Recover may have read already.
+func (c *record) read(ctx context.Context) error {
+	if c.stored != nil {
+		return nil
 	}
+	stored, err := c.history.ReadIndex(activity.For(ctx, "for the history"))
+	c.stored = &stored
+	return err
+}
+
+// closeFormer ends the history of a set that another tool managed: the run begins a new one.
+func (c *record) closeFormer(ctx context.Context, takenFrom string) error {
 	if takenFrom == "" {
 		return nil
 	}
-	return c.history.Close(ctx, *c.stored, takenFrom)
+	return c.history.Close(activity.For(ctx, "for the history"), *c.stored, takenFrom)
 }
 
-// entries returns the revisions before the run, as they were read; none where the run ended
-// before that.
-func (c *record) entries() []history.Entry {
-	if c.stored == nil {
-		return nil
-	}
-	return history.Current(c.stored.Entries())
-}
+// entries returns the revisions before the run, as they were read.
+func (c *record) entries() []history.Entry { return history.Current(c.stored.Entries()) }
 
 // begin stores the revision, before the first write of the run, with the planned
 // creations and adoptions.
@@ -98,16 +91,6 @@ func (c *record) begin(ctx context.Context, planned history.Record) (err error) 
 	c.revision.Record = planned
 	c.number, err = c.history.BeginAfter(ctx, *c.stored, c.revision)
 	return err
-}
-
-// follow returns a function that records the times of the run, and passes events on.
-func (c *record) follow(next func(applyevent.Event)) func(applyevent.Event) {
-	return func(e applyevent.Event) {
-		c.run.Take(e)
-		if next != nil {
-			next(e)
-		}
-	}
 }
 
 // end records the outcome, the effects and the duration of the run. An interrupted run gets some
@@ -125,7 +108,7 @@ func (c *record) end(ctx context.Context, tried attempt) error {
 	out := history.Outcome{Status: history.Failed, Record: tried.did, Began: *c.stored, Stream: c.revision}
 	out.Times = track.RunTimes{Seconds: tried.summary.Took.Round(time.Millisecond).Seconds()}
 	if tried.failure == nil { // the waves of other runs are no measure
-		out.Status, out.Times.ByWave = history.Deployed, c.run.WaveTimes(c.stored.LastTimes().ByWave)
+		out.Status, out.Times.ByWave = history.Deployed, track.WaveTimes(c.revision.Plan, tried.summary, c.stored.LastTimes().ByWave)
 	}
 	return c.history.End(ctx, c.number, out)
 }

@@ -32,6 +32,9 @@ type Run struct {
 	// Metadata is the history's data on the run, in addition to its plan and
 	// stream.
 	Metadata RevisionMetadata
+	// Precondition is called under the lock and before the first write, and by a dry run. Its
+	// error ends the run; optional.
+	Precondition func(context.Context) error
 	// Check is called under the lock and before the first write, with a
 	// preview of Do and the resources that Do has just applied because the
 	// set's records are in them. Its error ends the run; optional.

@@ -96,6 +96,9 @@ func (r Result) Took() time.Duration { return r.Times.Took(r.Done) }
 type Summary struct {
 	Results []Result
 	Took    time.Duration // the whole run, without the diagnosis of failures
+	// Waves is how long each wave of the plan took, in their order; 0 for a wave that was not
+	// completed, and with schedule Graph, which has none.
+	Waves []time.Duration
 	// Hooks are the results of the hooks that ran around the plan, in the
 	// order in which they ran.
 	Hooks []Result
@@ -171,10 +174,10 @@ func (s Summary) OwnerNotes() []string {
 }
 
 // Append joins the summary with that of the next run. It is out of time if either
-// is.
+// is; Waves are of the first only.
 func (s Summary) Append(next Summary) Summary {
 	return Summary{
-		Results: append(slices.Clone(s.Results), next.Results...), Took: s.Took + next.Took,
+		Results: append(slices.Clone(s.Results), next.Results...), Took: s.Took + next.Took, Waves: s.Waves,
 		Hooks:     append(slices.Clone(s.Hooks), next.Hooks...),
 		OutOfTime: s.OutOfTime || next.OutOfTime,
 	}

@@ -31,10 +31,26 @@ type Around struct {
 	confirmed     []event.Result // of resources that the hooks after the apply made ready
 }
 
-// Pre runs the hooks before the apply, as apply.Enclosing.First. Their
+// Apply runs the hooks before the apply, and then the apply itself with the hooks of its waves.
+// A dry run runs none of them.
+func (a *Around) Apply(ctx context.Context, prepared *apply.Prepared) (event.Summary, error) {
+	if a.Runner.Applier.DryRun {
+		return prepared.Run(ctx, apply.Hooks{})
+	}
+	changed, err := a.pre(ctx)
+	if err != nil {
+		return prepared.Abandon(err)
+	}
+	if changed {
+		prepared.Reread()
+	}
+	return prepared.Run(ctx, apply.Hooks{Within: a.within, Then: a.next()})
+}
+
+// pre runs the hooks before the apply, and reports whether it may have changed the cluster. Their
 // dependencies in the stream, and the definitions in the chart's crds
 // folder, are applied before them.
-func (a *Around) Pre(ctx context.Context) (changed bool, err error) {
+func (a *Around) pre(ctx context.Context) (changed bool, err error) {
 	if !a.Hooks.OfApply() {
 		return false, nil
 	}
@@ -45,13 +61,13 @@ func (a *Around) Pre(ctx context.Context) (changed bool, err error) {
 	if err := a.takeLeftovers(ctx); err != nil {
 		return false, err
 	}
-	if len(a.Hooks.Of(a.pre())) == 0 {
+	if len(a.Hooks.Of(a.preEvent())) == 0 {
 		return false, nil
 	}
 	if err := a.prepare(ctx); err != nil {
 		return true, err
 	}
-	a.before, err = a.runner().Run(ctx, a.pre(), a.Hooks)
+	a.before, err = a.runner().Run(ctx, a.preEvent(), a.Hooks)
 	return true, err
 }
 
@@ -73,15 +89,15 @@ func (a *Around) events(ctx context.Context) ([]hook.Event, error) {
 	return []hook.Event{operation.Pre(), operation.Post()}, err
 }
 
-func (a *Around) pre() hook.Event  { return a.Hooks.Pre(a.operation) }
-func (a *Around) post() hook.Event { return a.Hooks.Post(a.operation) }
+func (a *Around) preEvent() hook.Event  { return a.Hooks.Pre(a.operation) }
+func (a *Around) postEvent() hook.Event { return a.Hooks.Post(a.operation) }
 
-// Next names the hooks that follow the apply, as apply.Enclosing.Then.
-func (a *Around) Next() string {
-	if a.operation == "" || len(a.Hooks.Of(a.post())) == 0 {
+// next names the hooks that follow the apply, as apply.Hooks.Then.
+func (a *Around) next() string {
+	if a.operation == "" || len(a.Hooks.Of(a.postEvent())) == 0 {
 		return ""
 	}
-	return "the " + string(a.post()) + " hooks"
+	return "the " + string(a.postEvent()) + " hooks"
 }
 
 // Post runs the hooks after the apply, and then waits for resources that only these make ready:
@@ -90,7 +106,7 @@ func (a *Around) Post(ctx context.Context, applied event.Summary) error {
 	if len(a.Hooks) == 0 || a.operation == "" {
 		return nil
 	}
-	results, err := a.runner().Run(ctx, a.post(), a.Hooks)
+	results, err := a.runner().Run(ctx, a.postEvent(), a.Hooks)
 	a.results = append(a.results, results...)
 	if err != nil {
 		return err
@@ -111,7 +127,7 @@ func (a *Around) confirm(ctx context.Context, applied event.Summary) error {
 	if len(plan.Steps) == 0 {
 		return nil
 	}
-	run := &hookRun{Runner: a.runner(), event: a.post()}
+	run := &hookRun{Runner: a.runner(), event: a.postEvent()}
 	applier := a.alone()
 	applier.Events, applier.SkipWait = run.emit, a.Runner.Applier.SkipWait
 	summary, err := applier.Run(ctx, plan, objects)
@@ -149,7 +165,7 @@ func (a *Around) WithHookResults(s event.Summary) event.Summary {
 
 // prepare applies the prerequisites of the hooks, and waits until they are ready.
 func (a *Around) prepare(ctx context.Context) error {
-	first := hook.Hooks(a.Hooks.Of(a.pre())).Prerequisites(a.Stream.Resources)
+	first := hook.Hooks(a.Hooks.Of(a.preEvent())).Prerequisites(a.Stream.Resources)
 	if a.operation != hook.Rollback {
 		for id := range a.Stream.BeforeHooks {
 			first[id] = true
@@ -180,6 +196,6 @@ func (a *Around) part(name string, has func(ordering.Step) bool) (*ordering.Plan
 // alone returns the applier of the apply, for a run beside it.
 func (a *Around) alone() apply.Applier {
 	applier := a.Runner.Applier
-	applier.Begin, applier.First, applier.Within, applier.Then, applier.Events, applier.Schedule, applier.SkipWait = nil, nil, nil, nil, nil, apply.Waves, nil
+	applier.Events, applier.Schedule, applier.SkipWait = nil, apply.Waves, nil
 	return applier
 }

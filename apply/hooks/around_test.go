@@ -61,7 +61,7 @@ func TestPre(t *testing.T) {
 				if c.operation == "" {
 					a.Operation = nil // the operation does not matter
 				}
-				changed, err := a.Pre(t.Context())
+				changed, err := a.pre(t.Context())
 				require.NoError(t, err)
 				require.Equal(t, c.want != "", changed)
 				require.ElementsMatch(t, strings.Fields(c.want), cluster.writes)
@@ -85,9 +85,9 @@ func TestPost(t *testing.T) {
 			cluster := newRecording()
 			cluster.Statuses["Gear"] = map[time.Duration]map[string]any{time.Minute: {"conditions": []any{memcluster.Condition("Ready", "True")}}}
 			a := cluster.around(t, authorhook.Upgrade, hook+" helm.sh/hook=post-upgrade")
-			_, err := a.Pre(t.Context())
+			_, err := a.pre(t.Context())
 			require.NoError(t, err)
-			require.Equal(t, "the post-upgrade hooks", a.Next())
+			require.Equal(t, "the post-upgrade hooks", a.next())
 			applied := event.Summary{Results: []event.Result{{ID: a.Plan.Steps[2].ID, State: event.Applied}}}
 			err = a.Post(t.Context(), applied)
 			require.Equal(t, want.state == event.Ready, err == nil, err)
@@ -118,7 +118,7 @@ func TestFail(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cluster := newRecording()
 				a := cluster.around(t, authorhook.Upgrade, c.hooks...)
-				_, err := a.Pre(t.Context())
+				_, err := a.pre(t.Context())
 				require.NoError(t, err)
 				cluster.writes = nil
 				ctx, cancel := context.WithCancel(t.Context())
@@ -143,4 +143,34 @@ func TestAddTo(t *testing.T) {
 	require.Equal(t, []string{"pre-install", "post-install"}, found.HookEvents)
 	require.Len(t, found.HookErrors, 2)
 	require.Empty(t, cluster.writes)
+}
+
+// The apply follows the hooks before it. It does not begin after one that failed, and a dry run
+// runs none.
+func TestApply(t *testing.T) {
+	for name, c := range map[string]struct {
+		hook   string
+		dryRun bool
+		writes string
+		want   event.State
+	}{
+		"hook succeeds": {"ConfigMap a", false, "+shop +early +a +shop +early +late", event.Ready},
+		"hook fails":    {"Pod a", false, "+shop +early +a", event.NotStarted},
+		"dry run":       {"Pod a", true, "+shop +early +late", event.Applied},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := newRecording()
+				cluster.Statuses["Gear"] = map[time.Duration]map[string]any{time.Second: {"conditions": []any{memcluster.Condition("Ready", "True")}}}
+				a := cluster.around(t, authorhook.Upgrade, c.hook+" helm.sh/hook=pre-upgrade")
+				a.Runner.Applier.DryRun = c.dryRun
+				prepared, _, err := a.Runner.Applier.Prepare(t.Context(), a.Plan, a.Stream.Objects)
+				require.NoError(t, err)
+				summary, err := a.Apply(t.Context(), prepared)
+				require.Equal(t, c.want == event.NotStarted, err != nil, err)
+				require.Equal(t, map[event.State]int{c.want: 3}, map[event.State]int(summary.Counts()))
+				require.ElementsMatch(t, strings.Fields(c.writes), cluster.writes)
+			})
+		})
+	}
 }

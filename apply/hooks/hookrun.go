@@ -39,9 +39,9 @@ const NoSet = "none"
 // Runner runs hooks.
 type Runner struct {
 	// Applier applies each hook, by itself. Its WaveTimeout bounds the wait for each
-	// hook and for each deletion. Its Membership, Schedule, Sent, Begin, First,
-	// Within, Then and Health are not used: a hook is not a member, and is done when Helm
-	// counts it as done. The Secrets of the hooks are added to its Secrets.
+	// hook and for each deletion. Its Membership, Schedule, Sent and Health are not used: a hook
+	// is not a member, and is done when Helm counts it as done. The Secrets of the hooks are
+	// added to its Secrets.
 	Applier apply.Applier
 	// Owner is the id of the apply set; default NoSet.
 	Owner string
@@ -123,7 +123,7 @@ func (r *hookRun) runBatch(ctx context.Context, batch []authorhook.Hook) (applie
 		ungated[step.ID] = step.Gate == ordering.Applied
 	}
 	a := r.Applier
-	a.Membership, a.Sent, a.Begin, a.First, a.Within, a.Then, a.Schedule = applyset.Membership{}, nil, nil, nil, nil, nil, apply.Waves
+	a.Membership, a.Sent, a.Schedule = applyset.Membership{}, nil, apply.Waves
 	a.Health = r.assessor(batch)
 	a.SkipWait = func(id object.ID) bool { return ungated[id] }
 	a.Events = r.emit

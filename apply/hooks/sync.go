@@ -15,9 +15,9 @@ import (
 // policies delete nothing before the sync ends: HookSucceeded applies to all hooks of a
 // successful sync, HookFailed to all hooks of a failed one, whether they succeeded or not.
 
-// Within runs the hooks that the plan has in a wave, as apply.Enclosing.Within. Several waves
+// within runs the hooks that the plan has in a wave, as apply.Hooks.Within. Several waves
 // may be open at once.
-func (a *Around) Within(ctx context.Context, planned []ordering.PlannedHook, emit func(event.Event)) ([]event.Result, error) {
+func (a *Around) within(ctx context.Context, planned []ordering.PlannedHook, emit func(event.Event)) ([]event.Result, error) {
 	var list authorhook.Hooks
 	for _, hook := range a.Hooks.Of(authorhook.Sync) {
 		for _, p := range planned {

@@ -146,7 +146,7 @@ func TestActions(t *testing.T) {
 
 		"immutable":                  {stream: otherJob, mine: job, want: preview.ActionError},
 		"immutable, may be replaced": {stream: annotated(otherJob, "ordapply.dev/on-immutable", "recreate"), mine: job, want: preview.ActionRecreate},
-		"immutable, run may replace": {stream: otherJob, mine: job, in: preview.Input{MayRecreate: func(object.ID) bool { return true }}, want: preview.ActionRecreate},
+		"immutable, run may replace": {stream: otherJob, mine: job, in: preview.Input{MayRecreate: map[object.ID]bool{{Group: "batch", Kind: "Job", Namespace: "shop", Name: "a"}: true}}, want: preview.ActionRecreate},
 
 		"kind not served":           {stream: gear, state: unserve, want: preview.ActionError},
 		"kind not served, awaited":  {stream: gear, state: unserve, in: preview.Input{KindTimeout: time.Minute}, want: preview.ActionDeferred},

@@ -45,9 +45,9 @@ type Input struct {
 	// nor the stream defines; not positive: not at all.
 	KindTimeout  time.Duration
 	NewNamespace string // is created if it does not exist
-	// MayRecreate reports which resources may be deleted and created again, besides manifests
-	// that say so; optional.
-	MayRecreate func(object.ID) bool
+	// MayRecreate are the resources that may be deleted and created again, besides manifests
+	// that say so.
+	MayRecreate map[object.ID]bool
 }
 
 // run computes the row of each step. The rows are made concurrently, so nothing of it is
@@ -67,7 +67,7 @@ type run struct {
 
 // mayRecreate reports whether the object of a manifest may be deleted and created again.
 func (r *run) mayRecreate(manifest *unstructured.Unstructured) bool {
-	return write.MayRecreate(manifest) || r.MayRecreate != nil && r.MayRecreate(kube.Meta(manifest).ID)
+	return write.MayRecreate(manifest) || r.MayRecreate[kube.Meta(manifest).ID]
 }
 
 // namespaceState is the state of a Namespace that objects of the stream are in.

@@ -3,6 +3,7 @@ package track
 import (
 	"time"
 
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -18,27 +19,22 @@ type WaveTime struct {
 	Seconds float64 `json:"seconds,omitempty"` // 0: unknown
 }
 
-// WaveTimes returns the times of the waves, one for each wave of the plan. A wave in which
-// everything was unchanged has the time of an earlier run.
-func (t *Tracker) WaveTimes(earlier []WaveTime) []WaveTime {
-	out := make([]WaveTime, len(t.Plan.Waves))
-	for i, known := range MatchWaves(earlier, t.Plan.Waves) {
-		out[i] = WaveTime{t.Plan.Waves[i].Name, known.Seconds()}
-		if w := t.Waves[i]; t.changed(w) && !w.Ended.IsZero() {
-			out[i].Seconds = max(time.Millisecond, w.Ended.Sub(w.Opened).Round(time.Millisecond)).Seconds()
+// WaveTimes returns the times of the waves of a plan that ran to its end, one for each. A wave in
+// which everything was unchanged has the time of an earlier run.
+func WaveTimes(plan *ordering.Plan, run event.Summary, earlier []WaveTime) []WaveTime {
+	changed := map[int]bool{}
+	for i, s := range plan.Steps {
+		r := run.Results[i]
+		changed[s.Wave] = changed[s.Wave] || !r.Sent.IsZero() && !r.Unchanged
+	}
+	out := make([]WaveTime, len(plan.Waves))
+	for i, known := range MatchWaves(earlier, plan.Waves) {
+		out[i] = WaveTime{plan.Waves[i].Name, known.Seconds()}
+		if took := run.Waves[i]; changed[i] && took > 0 {
+			out[i].Seconds = max(time.Millisecond, took.Round(time.Millisecond)).Seconds()
 		}
 	}
 	return out
-}
-
-// changed reports whether something of a wave was applied.
-func (t *Tracker) changed(w Wave) bool {
-	for _, i := range w.Members {
-		if r := &t.Resources[i]; !r.Sent.IsZero() && !r.Unchanged {
-			return true
-		}
-	}
-	return false
 }
 
 // MatchWaves returns the times of the waves of a plan, 0 for unknown ones. Waves are matched by

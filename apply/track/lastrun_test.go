@@ -33,13 +33,17 @@ func timed(names ...string) (*Tracker, func(took time.Duration, unchanged bool))
 }
 
 // A wave in which nothing was applied keeps the time of an earlier run: a run that finds
-// everything unchanged says nothing.
+// everything unchanged says nothing. So does one that was open for no time, or has no waves.
 func TestWaveTimes(t *testing.T) {
-	run, end := timed("data", "", "", "web")
-	end(time.Second, true)
-	end(2*time.Second, false)
-	end(time.Second, true)
-	require.Equal(t, []WaveTime{{"data", 60}, {"", 2}, {"", 0}, {"web", 0}}, run.WaveTimes([]WaveTime{{"gone", 9}, {"", 7}, {"data", 60}}))
+	plan, run := &ordering.Plan{}, event.Summary{Waves: []time.Duration{time.Second, 2 * time.Second, time.Second, 0, 1}}
+	for i, name := range []string{"data", "", "", "web", "last"} {
+		plan.Waves = append(plan.Waves, ordering.Wave{Name: name})
+		plan.Steps = append(plan.Steps, ordering.Step{ID: named(string(rune('a' + i))), Wave: i})
+		run.Results = append(run.Results, event.Result{Times: event.Times{Sent: at(i)}, Unchanged: name == "data"})
+	}
+	run.Results[2].Times = event.Times{} // nothing was sent
+	run.Results = append(run.Results, event.Result{State: event.Deleted, Times: event.Times{Sent: at(9)}})
+	require.Equal(t, []WaveTime{{"data", 60}, {"", 2}, {"", 0}, {"web", 0}, {"last", 0.001}}, WaveTimes(plan, run, []WaveTime{{"gone", 9}, {"", 7}, {"data", 60}}))
 }
 
 // Waves are found by name when the plan has others.

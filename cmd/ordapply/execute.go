@@ -45,26 +45,15 @@ func (f *applyFlags) execute(cmd *cobra.Command, j session) error {
 
 // apply applies the stream, to an apply set if one is given.
 func (f *applyFlags) apply(ctx context.Context, e execution) (event.Summary, error) {
-	if e.precondition != nil {
-		e.applier.Begin = func(ctx context.Context, _ []event.Existing) error { return e.precondition(ctx) }
-	}
 	if f.Set == "" {
 		e.applier.NewNamespace = f.NewNamespace(e.target)
-		if e.planned != nil {
-			e.applier.Begin = func(ctx context.Context, _ []event.Existing) error {
-				preview, err := e.applier.Preview(ctx, e.plan, e.stream.Objects)
-				if err == nil {
-					err = e.planned.Check(ctx, e.target, preview, nil)
-				}
-				return err
-			}
-		}
 		return f.applyAround(ctx, e)
 	}
 	run, err := f.openSet(ctx, e)
 	if err != nil {
 		return event.Summary{}, err
 	}
+	run.Precondition = e.precondition
 	if e.planned != nil {
 		run.Check = func(ctx context.Context, preview *preview.Preview, made []object.ID) error {
 			return e.planned.Check(ctx, e.target, preview, made)
@@ -98,9 +87,21 @@ func (f *applyFlags) printClientDryRun(cmd *cobra.Command, j session) error {
 
 // applyAround applies a stream without an apply set, with its hooks.
 func (f *applyFlags) applyAround(ctx context.Context, e execution) (event.Summary, error) {
+	prepared, summary, err := e.applier.Prepare(ctx, e.plan, e.stream.Objects)
+	if err != nil {
+		return summary, err
+	}
+	if e.planned != nil {
+		preview, err := e.applier.Preview(ctx, e.plan, e.stream.Objects)
+		if err == nil {
+			err = e.planned.Check(ctx, e.target, preview, nil)
+		}
+		if err != nil {
+			return prepared.Abandon(err)
+		}
+	}
 	around := f.AroundWithoutSet(e.setJob(), e.applier)
-	e.applier.First, e.applier.Within, e.applier.Then = around.Pre, around.Within, around.Next
-	summary, err := e.applier.Run(ctx, e.plan, e.stream.Objects)
+	summary, err = around.Apply(ctx, prepared)
 	if err == nil {
 		err = around.Post(ctx, summary)
 	}

@@ -40,7 +40,7 @@ func (f *applyFlags) undo(ctx context.Context, e execution, r *history.Revision)
 	j.metadata.Revision.Message = "" // that of the failed run is no reason for this one
 	e.session = j
 	e.reporters.RollBack(r.Number, j.plan)
-	e.applier.SkipWait, e.applier.Begin = j.ungated, nil
+	e.applier.SkipWait = j.ungated
 	return f.openSet(ctx, e)
 }
 
