@@ -138,7 +138,7 @@ func TestBetweenPrepareAndRun(t *testing.T) {
 				defer end(nil)
 				cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{pod("never"): {Never: true}}}
 				plan, stream := planOf(t, plainPod("never"))
-				prepared, _, err := apply.Applier{Cluster: cluster, Timeout: 30 * time.Second, NoDiagnosis: true}.Prepare(ctx, plan, stream.Objects)
+				prepared, _, err := apply.Applier{Cluster: cluster, NewNamespace: "new", Timeout: 30 * time.Second, NoDiagnosis: true}.Prepare(ctx, plan, stream.Objects)
 				require.NoError(t, err)
 				time.Sleep(c.pause)
 				if c.end != nil {
@@ -147,6 +147,7 @@ func TestBetweenPrepareAndRun(t *testing.T) {
 				summary, err := prepared.Run(ctx, apply.Hooks{})
 				require.Equal(t, c.took, summary.Took)
 				require.Equal(t, c.state, summary.Results[0].State)
+				require.Equal(t, c.state == event.NotStarted, len(cluster.Happened()) == 0)
 				require.Equal(t, errors.Is(c.end, context.Canceled), errors.Is(err, event.ErrInterrupted))
 				require.Equal(t, errors.Is(c.end, kube.ErrFenced), errors.Is(err, kube.ErrFenced))
 				require.Equal(t, c.end == nil && c.state == event.NotStarted, summary.OutOfTime)
