@@ -28,7 +28,7 @@ func (r *run) diagnose(ctx context.Context) {
 		return
 	}
 	secrets, known := r.secretValues()
-	turns, silence := diagnose.NewTurns(), r.Connectivity.Outage()
+	turns, silence := diagnose.NewTurns(), r.Outages.Outage()
 	for i := range r.steps {
 		s := &r.steps[i]
 		failure := &event.Error{}

@@ -188,9 +188,9 @@ func (s *step) outcomeInWords() string {
 func (r *run) lastDetail(i int) string {
 	s := &r.steps[i]
 	if r.podWatcher.Problem(i) != "" && s.state == event.Waiting { // the diagnosis says more about that
-		return r.outages.LastDetail(i, s.unready)
+		return r.Outages.LastDetail(i, s.unready)
 	}
-	return r.outages.LastDetail(i, s.detail)
+	return r.Outages.LastDetail(i, s.detail)
 }
 
 // moved records that something happened.

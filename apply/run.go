@@ -69,7 +69,6 @@ type freshness struct {
 type waiters struct {
 	requests     *request.Queue
 	watches      *loop.Watches
-	outages      *loop.Outages
 	externals    *wait.Externals
 	endpoints    *wait.EndpointWaiter
 	columns      *request.Columns
@@ -118,8 +117,7 @@ func (r *run) wire() {
 		OnChange:  r.handleChange,
 		Read:      func(i int) { r.send(request.Get, i) },
 	})
-	r.outages = &loop.Outages{Loop: &r.Loop, First: r.firstAwaited, Detail: r.awaitedDetail, Report: r.reportDetail}
-	r.outages.Start()
+	r.Outages = loop.Outages{First: r.firstAwaited, Detail: r.awaitedDetail, Report: r.reportDetail}
 	r.clocks = loop.NewClocks(&r.Loop, r.plan, r.onLayerTimeout)
 	r.kindWaiter, r.endpoints = r.newKindWaiter(), r.newEndpointWaiter()
 	r.externals, r.columns = r.newExternals(), request.NewColumns(&r.Loop, a.Cluster, a.Health, r.onColumnsRead)

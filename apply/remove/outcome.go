@@ -113,7 +113,7 @@ func (r *removal) fail(i int, state event.State, cause error) {
 // failTimeout ends a step because a timeout expired.
 func (r *removal) failTimeout(i int, after time.Duration, scope string) {
 	s := &r.steps[i]
-	e := &event.TimeoutError{After: after, Scope: scope, Last: r.Connectivity.WithOutage(deletionDetail(s.live)), Deletion: true, NotApplied: !s.request.accepted()}
+	e := &event.TimeoutError{After: after, Scope: scope, Last: r.Outages.WithOutage(deletionDetail(s.live)), Deletion: true, NotApplied: !s.request.accepted()}
 	if !s.request.accepted() {
 		e.Last = r.notDeletedReason(i)
 	}

@@ -56,8 +56,7 @@ func newRemoval(m Remover, order *ordering.Deletion, live map[object.ID]*unstruc
 		OnChange:  r.handleChange,
 		Read:      r.reread,
 	})
-	outages := &loop.Outages{Loop: &r.Loop, First: r.firstAwaited, Detail: r.awaitedDetail, Report: func(i int, detail string) { r.move(i, event.Deleting, detail) }}
-	outages.Start()
+	r.Outages = loop.Outages{First: r.firstAwaited, Detail: r.awaitedDetail, Report: func(i int, detail string) { r.move(i, event.Deleting, detail) }}
 	byID := make(map[object.ID]int, len(order.Steps))
 	for i, s := range order.Steps {
 		r.steps[i] = removeStep{DeletionStep: s, live: live[s.ID], outcome: outcome{state: event.Pending}}
