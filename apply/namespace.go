@@ -9,7 +9,6 @@ import (
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/kube/fault"
-	"github.com/ordapply/ordapply/internal/run/request"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -45,20 +44,19 @@ func NamespacePermissions(name string) kube.Permissions {
 // awaitNamespace makes a step wait for a Namespace that neither the cluster nor the stream
 // has: an operator may create it, as it may bring a kind, and it has the same time. It
 // reports false when there is no such Namespace, or its time is over.
-func (r *run) awaitNamespace(i int, missing string, answer request.Reply, pause time.Duration) bool {
+func (r *run) awaitNamespace(i int, missing string, answer reply, pause time.Duration) bool {
 	s := &r.steps[i]
 	if missing == "" || r.byID.HasNamespace(missing) || r.applier.DryRun || s.Last(pause, r.namespaceLimit(i)) {
 		return false
 	}
-	s.Retry(r.Ctx(), "apply "+s.ID.String(), answer.Err, pause)
+	s.Retry(r.Ctx(), "apply "+s.ID.String(), answer.err, pause)
 	r.wait(i, event.Applying, event.WaitExternal, fmt.Sprintf("namespace %q does not exist yet", missing))
 	r.endRequest(i)
 	r.After(pause, func() {
 		if !r.steps[i].state.Final() {
 			r.invalidateReads()
 			r.requireFreshRead(i)
-			r.expectAnswer(i)
-			r.requests.Submit(i, answer.Request)
+			r.submit(i, answer.Request)
 		}
 	})
 	return true

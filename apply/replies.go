@@ -15,32 +15,32 @@ import (
 )
 
 // handleReply handles a reply.
-func (r *run) handleReply(answer request.Reply) {
+func (r *run) handleReply(answer reply) {
 	r.recordSent(answer)
 	switch {
-	case errors.Is(answer.Err, kube.ErrFenced): // the run may no longer write: it ends now
-		r.steps[answer.Step].Cause = cmp.Or(kube.Late(answer.Err), r.steps[answer.Step].Cause)
-		r.FencedOff(answer.Err)
-	case r.steps[answer.Step].state.Final():
+	case errors.Is(answer.err, kube.ErrFenced): // the run may no longer write: it ends now
+		r.steps[answer.step].Cause = cmp.Or(kube.Late(answer.err), r.steps[answer.step].Cause)
+		r.FencedOff(answer.err)
+	case r.steps[answer.step].state.Final():
 	case answer.Op == request.Get:
 		r.handleRead(answer)
 	case answer.Op == request.Recreate:
 		r.handleRecreation(answer)
 	case answer.Op == request.Migrate:
 		r.handleTakeover(answer)
-	case answer.Err != nil:
-		r.retryOrFail(answer.Step, answer)
+	case answer.err != nil:
+		r.retryOrFail(answer.step, answer)
 	default:
-		r.steps[answer.Step].owners.Agreeing = answer.Agreeing
-		r.applied(answer.Step, answer.Live)
+		r.steps[answer.step].owners.Agreeing = answer.Agreeing
+		r.applied(answer.step, answer.Live)
 	}
 }
 
 // handleTakeover sends the PATCH that removes fields that the manifest does not have. A failed
 // takeover after the PATCH is tried again by the next run.
-func (r *run) handleTakeover(answer request.Reply) {
-	i := answer.Step
-	if answer.Err != nil && answer.BeforePatch {
+func (r *run) handleTakeover(answer reply) {
+	i := answer.step
+	if answer.err != nil && answer.BeforePatch {
 		r.retryOrFail(i, answer)
 		return
 	}
@@ -50,12 +50,12 @@ func (r *run) handleTakeover(answer request.Reply) {
 }
 
 // recordSent records whether a failed PATCH may have reached the API server.
-func (r *run) recordSent(answer request.Reply) {
-	if answer.Op != request.Patch || answer.Err == nil {
+func (r *run) recordSent(answer reply) {
+	if answer.Op != request.Patch || answer.err == nil {
 		return
 	}
-	s := &r.steps[answer.Step]
-	if s.patch.Answered(answer.Err); s.patch == loop.NotSent {
+	s := &r.steps[answer.step]
+	if s.patch.Answered(answer.err); s.patch == loop.NotSent {
 		s.sentAt = time.Time{}
 	}
 }
@@ -77,18 +77,18 @@ func (r *run) recordStarted(op request.Op, i int) {
 
 // handleRead handles the read of an object that a list did not contain or that a
 // watch no longer reports.
-func (r *run) handleRead(answer request.Reply) {
-	i := answer.Step
+func (r *run) handleRead(answer reply) {
+	i := answer.step
 	switch s := &r.steps[i]; {
 	case s.phase == readingOld:
 		r.handleTerminating(answer)
 	case s.phase == readingKept:
 		r.handleKept(answer)
-	case answer.Err != nil && !fault.IsMissing(answer.Err):
+	case answer.err != nil && !fault.IsMissing(answer.err):
 		if !r.watches.IsPolled(i) { // otherwise polling reads it again anyway
 			r.After(loop.PollEvery, func() { r.readAgain(i) })
 		}
-	case fault.IsMissing(answer.Err), answer.Err == nil && string(answer.Live.GetUID()) != r.steps[i].applied.UID:
+	case fault.IsMissing(answer.err), answer.err == nil && string(answer.Live.GetUID()) != r.steps[i].applied.UID:
 		r.handleGone(i)
 	default:
 		r.handleStillExists(i, answer.Live)
@@ -109,13 +109,13 @@ func (r *run) handleStillExists(i int, live *unstructured.Unstructured) {
 
 // handleTerminating waits until the terminating object is gone, if it is not
 // gone already.
-func (r *run) handleTerminating(answer request.Reply) {
-	i := answer.Step
-	if fault.IsMissing(answer.Err) || answer.Err == nil && answer.Live.GetDeletionTimestamp() == nil {
+func (r *run) handleTerminating(answer reply) {
+	i := answer.step
+	if fault.IsMissing(answer.err) || answer.err == nil && answer.Live.GetDeletionTimestamp() == nil {
 		r.handleGone(i)
 		return
 	}
-	if answer.Err != nil {
+	if answer.err != nil {
 		r.retryOrFail(i, answer)
 		return
 	}

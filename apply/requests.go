@@ -1,10 +1,13 @@
 package apply
 
 import (
+	"context"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/internal/run/loop"
 	"github.com/ordapply/ordapply/internal/run/request"
 	"github.com/ordapply/ordapply/kube"
 )
@@ -31,6 +34,28 @@ func (r *run) endRequest(i int) {
 	}
 }
 
+// reply is the answer to a request about a step.
+type reply struct {
+	request.Request
+	request.Answer
+	step int
+	err  error
+}
+
+// submit queues a request of a step for a worker.
+func (r *run) submit(i int, q request.Request) {
+	r.expectAnswer(i)
+	sender := r.sender
+	r.Queue = append(r.Queue, loop.Task{
+		Do: func(ctx context.Context) func() {
+			answer, err := sender.Send(ctx, q)
+			return func() { r.handleReply(reply{q, answer, i, err}) }
+		},
+		Started:   func() { r.recordStarted(q.Op, i) },
+		Completes: q.Completes,
+	})
+}
+
 // send queues a request for a step.
 func (r *run) send(op request.Op, i int) { r.sendRefused(op, i, nil) }
 
@@ -38,8 +63,7 @@ func (r *run) send(op request.Op, i int) { r.sendRefused(op, i, nil) }
 func (r *run) sendRefused(op request.Op, i int, refusal error) {
 	q := r.requestOf(op, i)
 	q.Refusal = refusal
-	r.expectAnswer(i)
-	r.requests.Submit(i, q)
+	r.submit(i, q)
 }
 
 func (r *run) requestOf(op request.Op, i int) request.Request {
@@ -56,8 +80,7 @@ func (r *run) takeOver(i int, live *unstructured.Unstructured, beforePatch bool)
 	r.move(i, event.Applying, "taking over fields of another manager")
 	q := r.requestOf(request.Migrate, i)
 	q.Seen, q.BeforePatch = live, beforePatch
-	r.expectAnswer(i)
-	r.requests.Submit(i, q)
+	r.submit(i, q)
 }
 
 // sendFirst sends the first PATCH of a step.
@@ -75,6 +98,5 @@ func (r *run) sendFirst(i int) {
 	if !r.applier.DryRun {
 		q.Precondition = s.before
 	}
-	r.expectAnswer(i)
-	r.requests.Submit(i, q)
+	r.submit(i, q)
 }

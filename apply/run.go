@@ -67,7 +67,7 @@ type freshness struct {
 
 // waiters are the requests and the waits of the steps.
 type waiters struct {
-	requests     *request.Queue
+	sender       request.Sender
 	watches      *loop.Watches
 	externals    *wait.Externals
 	endpoints    *wait.EndpointWaiter
@@ -109,7 +109,7 @@ func newRun(a Applier, plan *ordering.Plan, objects map[object.ID]*unstructured.
 // wire connects the run to its requests and waits.
 func (r *run) wire() {
 	a := r.applier
-	r.requests = &request.Queue{Loop: &r.Loop, Sender: a.sender(r.snapshot.Manifests...), OnStart: r.recordStarted, OnReply: r.handleReply}
+	r.sender = a.sender(r.snapshot.Manifests...)
 	r.watches = loop.NewWatches(&r.Loop, a.Cluster, a.Membership.Set, loop.WatchRun{
 		Object:    func(i int) (kube.Kind, object.ID, bool) { s := &r.steps[i]; return s.kind, s.target(), s.unlabelled },
 		IsAwaited: func(i int) bool { return r.steps[i].isAwaited() },

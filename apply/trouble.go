@@ -21,45 +21,45 @@ import (
 
 // retryOrFail retries a failed PATCH as long as the failure may be transient,
 // then fails the step.
-func (r *run) retryOrFail(i int, answer request.Reply) {
+func (r *run) retryOrFail(i int, answer reply) {
 	s := &r.steps[i]
-	answer.Err = redact.Without(redact.Error(s.manifest, answer.Err), r.secretsOf(i))
-	pause := s.Fail(answer.Err)
-	missing := fault.MissingNamespace(answer.Err)
+	answer.err = redact.Without(redact.Error(s.manifest, answer.err), r.secretsOf(i))
+	pause := s.Fail(answer.err)
+	missing := fault.MissingNamespace(answer.err)
 	if r.applier.DryRun && missing != "" && r.byID.HasNamespace(missing) {
 		r.deferred(i, "its Namespace is created earlier in this run")
 		return
 	}
-	if r.applier.DryRun && r.byID.HasServiceAccount(fault.MissingServiceAccount(answer.Err)) {
+	if r.applier.DryRun && r.byID.HasServiceAccount(fault.MissingServiceAccount(answer.err)) {
 		r.deferred(i, "its ServiceAccount is created earlier in this run")
 		return
 	}
-	if crd, changes := r.changedDefinition(i); r.applier.DryRun && changes && write.IsRefusedBySchema(answer.Err) {
+	if crd, changes := r.changedDefinition(i); r.applier.DryRun && changes && write.IsRefusedBySchema(answer.err) {
 		r.deferred(i, "its kind is changed by "+crd.String()+" earlier in this run")
 		return
 	}
-	if r.resolveConflict(i, answer.Err) {
+	if r.resolveConflict(i, answer.err) {
 		return
 	}
-	oldSchema := r.mayUseOldSchema(i, answer.Err) && !s.Last(pause, schemaPropagation)
-	if !oldSchema && r.recreate(i, answer.Err) {
+	oldSchema := r.mayUseOldSchema(i, answer.err) && !s.Last(pause, schemaPropagation)
+	if !oldSchema && r.recreate(i, answer.err) {
 		return
 	}
-	if r.keepNewer(i, answer.Err) {
+	if r.keepNewer(i, answer.err) {
 		return
 	}
-	releasing := s.recreated && fault.IsStillAllocated(answer.Err)
-	if !oldSchema && !releasing && r.repair(i, answer.Err) {
+	releasing := s.recreated && fault.IsStillAllocated(answer.err)
+	if !oldSchema && !releasing && r.repair(i, answer.err) {
 		return
 	}
-	if fault.IsBeingDeleted(answer.Err) && !r.applier.DryRun {
+	if fault.IsBeingDeleted(answer.err) && !r.applier.DryRun {
 		r.readTerminating(i)
 		return
 	}
 	if r.awaitNamespace(i, missing, answer, pause) {
 		return
 	}
-	limit := fault.RetryBudget(answer.Err)
+	limit := fault.RetryBudget(answer.err)
 	if missing != "" && r.byID.HasNamespace(missing) {
 		limit = 10 * time.Second
 	}
@@ -70,15 +70,15 @@ func (r *run) retryOrFail(i int, answer request.Reply) {
 		limit = allocationRelease
 	}
 	if s.Last(pause, limit) {
-		r.fail(i, event.Failed, s.recreationError(s.Final(write.ExplainInvalid(answer.Err, r.byID.HasNamespace))))
+		r.fail(i, event.Failed, s.recreationError(s.Final(write.ExplainInvalid(answer.err, r.byID.HasNamespace))))
 		return
 	}
 	r.invalidateReads()
 	r.requireFreshRead(i)
-	r.wait(i, event.Applying, event.WaitRetry, s.Retry(r.Ctx(), "apply "+s.ID.String(), answer.Err, pause))
+	r.wait(i, event.Applying, event.WaitRetry, s.Retry(r.Ctx(), "apply "+s.ID.String(), answer.err, pause))
 	r.After(pause, func() {
 		if !r.steps[i].state.Final() {
-			r.requests.Submit(i, answer.Request)
+			r.submit(i, answer.Request)
 		}
 	})
 }
@@ -185,25 +185,25 @@ func (r *run) keepNewer(i int, refusal error) bool {
 }
 
 // handleKept handles the read of a definition that is kept as it is.
-func (r *run) handleKept(answer request.Reply) {
-	s := &r.steps[answer.Step]
+func (r *run) handleKept(answer reply) {
+	s := &r.steps[answer.step]
 	s.phase = patching
-	if answer.Err != nil {
-		r.retryOrFail(answer.Step, answer)
+	if answer.err != nil {
+		r.retryOrFail(answer.step, answer)
 		return
 	}
 	s.unchanged, s.fromRead = true, true
-	r.applied(answer.Step, answer.Live)
+	r.applied(answer.step, answer.Live)
 }
 
 // handleRecreation handles the answer to a Recreate.
-func (r *run) handleRecreation(answer request.Reply) {
-	i, s := answer.Step, &r.steps[answer.Step]
+func (r *run) handleRecreation(answer reply) {
+	i, s := answer.step, &r.steps[answer.step]
 	why := write.JoinFields(write.InvalidFields(answer.Refusal)) + " cannot be changed"
-	switch err := answer.Err; {
+	switch err := answer.err; {
 	case errors.Is(err, recreate.ErrOtherCause):
 		s.recreateTried = true
-		answer.Op, answer.Err = request.Patch, answer.Refusal
+		answer.Op, answer.err = request.Patch, answer.Refusal
 		r.retryOrFail(i, answer)
 	case errors.As(err, &recreate.Refused{}):
 		r.fail(i, event.Failed, err)
