@@ -9,6 +9,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/cli/console"
+	"github.com/ordapply/ordapply/internal/cli/flags"
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/internal/plain"
@@ -16,7 +18,7 @@ import (
 	"github.com/ordapply/ordapply/state"
 )
 
-func newApplySet() *cobra.Command {
+func newApplySet(c *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "applyset",
 		Short: "Manage the parents of apply sets (KEP-3659)",
@@ -26,11 +28,11 @@ func newApplySet() *cobra.Command {
 			return usage.Errorf("name a subcommand: crd, hand-over or trust")
 		},
 	}
-	cmd.AddCommand(newApplySetCRD(), newHandOver(), newTrust())
+	cmd.AddCommand(newApplySetCRD(c), newHandOver(c), newTrust(c))
 	return cmd
 }
 
-func newApplySetCRD() *cobra.Command {
+func newApplySetCRD(c *console.Console) *cobra.Command {
 	return &cobra.Command{
 		Use:   "crd",
 		Short: "Print the CustomResourceDefinition for cluster-scoped parents",
@@ -38,7 +40,7 @@ func newApplySetCRD() *cobra.Command {
   ordapply apply -f app.yaml --applyset applysets.ordapply.dev/shop -n shop`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := io.WriteString(cmd.OutOrStdout(), parentCRD)
+			_, err := io.WriteString(c.Out, parentCRD)
 			return err
 		},
 	}
@@ -70,9 +72,9 @@ spec:
         description: The parent of an apply set (KEP-3659). All its data is in its metadata.
 `
 
-func newHandOver() *cobra.Command {
+func newHandOver(c *console.Console) *cobra.Command {
 	var to string
-	var lockTimeout time.Duration
+	lockTimeout := 30 * time.Second
 	cluster := genericclioptions.NewConfigFlags(true)
 	cmd := &cobra.Command{
 		Use:   "hand-over NAME --to kubectl",
@@ -86,7 +88,7 @@ refuses the set afterwards; apply --take-over takes it over again.`,
 			if err := usage.OneOf("to", to, "kubectl"); err != nil {
 				return err
 			}
-			t, err := connect.To(cmd.Context(), cluster)
+			t, err := connect.To(cmd.Context(), c, cluster)
 			if err != nil {
 				return err
 			}
@@ -94,13 +96,13 @@ refuses the set afterwards; apply --take-over takes it over again.`,
 			if err != nil {
 				return connect.ExplainForbidden(err, t, args[0])
 			}
-			_, err = plain.Fprintf(cmd.OutOrStdout(), "%s is now managed by kubectl; take it over again with ordapply apply --applyset %s --take-over\n", report.ResourceName(id), args[0])
+			_, err = plain.Fprintf(c.Out, "%s is now managed by kubectl; take it over again with ordapply apply --applyset %s --take-over\n", report.ResourceName(id), args[0])
 			return err
 		},
 	}
 	cluster.AddFlags(cmd.Flags())
 	cmd.Flags().StringVar(&to, "to", "", "tool that takes over the set: kubectl")
-	connect.RegisterLockTimeout(cmd.Flags(), &lockTimeout)
+	flags.LockTimeout(cmd.Flags(), &lockTimeout)
 	return cmd
 }
 

@@ -19,6 +19,8 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/ordapply/ordapply/internal/cli/console"
 )
 
 // docs/commands.md lists every command, flag, exit code and environment variable as
@@ -44,7 +46,7 @@ variables](#environment-variables) and [exit codes](#exit-codes). As a kubectl p
 under the name ` + "`kubectl-ordapply`" + `, each is ` + "`kubectl ordapply …`" + `.
 
 `)
-	root := newRoot()
+	root := newRoot(new(console.Console))
 	commands := leaves(root)
 	for _, cmd := range commands {
 		fmt.Fprintf(&page, "- [`%s`](#%s): %s\n", cmd.CommandPath(), anchor(cmd.CommandPath()), lowerFirst(cmd.Short))

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ordapply/ordapply/internal/author/consolidate"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/input"
 	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/internal/plain"
@@ -22,7 +23,7 @@ type consolidateFlags struct {
 	output string
 }
 
-func newConsolidate() *cobra.Command {
+func newConsolidate(c *console.Console) *cobra.Command {
 	var f consolidateFlags
 	cmd := &cobra.Command{
 		Use:   "consolidate -f FILE",
@@ -37,15 +38,15 @@ which may change the order of waves that no edge connects. -o stream prints the 
 		Example: `  ordapply consolidate -f platform.yaml --range -3..3
   ordapply consolidate -f platform.yaml --into 7 -o stream > renumbered.yaml`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, c) },
 	}
-	f.Register(cmd)
+	f.Register(cmd.Flags())
 	f.target.register(cmd)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "text", `"text": the new number of each wave; "stream": the manifests with the new numbers`)
 	return cmd
 }
 
-func (f *consolidateFlags) run(cmd *cobra.Command) error {
+func (f *consolidateFlags) run(cmd *cobra.Command, c *console.Console) error {
 	if err := usage.OneOf("output", f.output, "text", "stream"); err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func (f *consolidateFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	inputs, options, err := f.Load(cmd)
+	inputs, options, err := f.Load(cmd.Context(), c)
 	if err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func (f *consolidateFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	if f.output == "text" {
-		return printConsolidation(cmd.OutOrStdout(), consolidation, wanted)
+		return printConsolidation(c.Out, consolidation, wanted)
 	}
 	texts, err := input.Texts(stream, inputs)
 	if err != nil {
@@ -85,7 +86,7 @@ func (f *consolidateFlags) run(cmd *cobra.Command) error {
 		}
 		out.Write(text)
 	}
-	_, err = cmd.OutOrStdout().Write(out.Bytes())
+	_, err = c.Out.Write(out.Bytes())
 	return err
 }
 

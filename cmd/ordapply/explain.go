@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/input"
 	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/internal/nearest"
@@ -16,7 +17,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-func newExplain() *cobra.Command {
+func newExplain(c *console.Console) *cobra.Command {
 	var in input.Offline
 	cmd := &cobra.Command{
 		Use:   "explain KIND/NAME -f FILE",
@@ -29,7 +30,7 @@ func newExplain() *cobra.Command {
 			if ok && (kind == "" || name == "") {
 				return usage.Errorf("%q is not KIND/NAME, such as deployment/web", args[0])
 			}
-			plan, err := in.Plan(cmd)
+			plan, err := in.Plan(cmd.Context(), c)
 			if err != nil {
 				return err
 			}
@@ -44,11 +45,11 @@ func newExplain() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = drawing.Explain(cmd.OutOrStdout(), plan, id)
+			_, err = drawing.Explain(c.Out, plan, id)
 			return errors.Join(err, plan.Err())
 		},
 	}
-	in.Register(cmd)
+	in.Register(cmd.Flags())
 	return cmd
 }
 

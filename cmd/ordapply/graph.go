@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/input"
 	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/internal/plain"
@@ -13,7 +14,7 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-func newGraph() *cobra.Command {
+func newGraph(c *console.Console) *cobra.Command {
 	var in input.Offline
 	var output string
 	cmd := &cobra.Command{
@@ -31,20 +32,19 @@ waves are their gates. -o json is the complete plan.`,
 			if err := usage.OneOf("output", output, "dot", "mermaid", "json", "svg"); err != nil {
 				return err
 			}
-			plan, err := in.Plan(cmd)
+			plan, err := in.Plan(cmd.Context(), c)
 			if err != nil {
 				return err
 			}
-			return errors.Join(draw(cmd, plan, output), plan.Err())
+			return errors.Join(draw(c.Out, plan, output), plan.Err())
 		},
 	}
-	in.Register(cmd)
+	in.Register(cmd.Flags())
 	cmd.Flags().StringVarP(&output, "output", "o", "dot", "dot, mermaid, json or svg")
 	return cmd
 }
 
-func draw(cmd *cobra.Command, plan *ordering.Plan, output string) error {
-	out := cmd.OutOrStdout()
+func draw(out io.Writer, plan *ordering.Plan, output string) error {
 	switch output {
 	case "json":
 		return drawing.PlanJSON(out, plan)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,16 +12,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/internal/cli/console"
+	"github.com/ordapply/ordapply/internal/cli/flags"
 	"github.com/ordapply/ordapply/internal/cli/input"
 	"github.com/ordapply/ordapply/internal/cli/status"
 	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/operation/option"
 )
 
-func newHealth() *cobra.Command {
-	var in input.StreamFlags
-	var rules input.HealthFlags
+func newHealth(c *console.Console) *cobra.Command {
+	var in input.Source
+	var rules option.Health
 	var output string
 	cmd := &cobra.Command{
 		Use:   "health -f FILE",
@@ -35,33 +39,32 @@ that apply would wait for, it reports the reason.
 			if output != "text" && output != "json" {
 				return usage.Errorf("-o %s: write text or json", output)
 			}
-			assessor, err := rules.Assessor(cmd.Context())
+			assessor, err := input.Assessor(cmd.Context(), c, rules)
 			if err != nil {
 				return err
 			}
-			if err := input.UseHealthRules(cmd.Context(), assessor, in.Order); err != nil {
+			if err := input.UseHealthRules(cmd.Context(), c, assessor, in.Order); err != nil {
 				return err
 			}
-			return assessAll(cmd, &in, assessor, output)
+			return assessAll(cmd.Context(), c, &in, assessor, output)
 		},
 	}
-	cmd.Flags().StringSliceVarP(&in.Files, "filename", "f", nil, "file, folder, pattern such as '*.yaml', or URL with objects; - for standard input")
-	cmd.Flags().BoolVarP(&in.Recursive, "recursive", "R", false, "read subfolders too")
+	flags.Files(cmd.Flags(), &in.Manifests, "objects")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "text or json, one object per line")
 	cmd.Flags().StringVar(&in.Order, "order", "", "file with a SortOrder or stacks, for the health rules in it")
-	rules.Register(cmd.Flags())
+	flags.Health(cmd.Flags(), &rules)
 	return cmd
 }
 
 // assessAll prints a verdict for every object. It returns errors for objects
 // that cannot be read and for invalid annotations.
-func assessAll(cmd *cobra.Command, in *input.StreamFlags, assessor *health.Assessor, output string) error {
-	objects, err := in.ReadLive(cmd)
+func assessAll(ctx context.Context, c *console.Console, in *input.Source, assessor *health.Assessor, output string) error {
+	objects, err := in.ReadLive(ctx, c)
 	errs := []error{err}
 	assessor.ColumnsOf = columnsIn(objects)
 	for _, obj := range objects {
 		j := judge(assessor, obj)
-		if err := j.print(cmd.OutOrStdout(), output); err != nil {
+		if err := j.print(c.Out, output); err != nil {
 			return err
 		}
 		if err := assessor.Check(obj); err != nil {

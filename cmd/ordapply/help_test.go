@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/cli/console"
 )
 
 // The help of each command fits on a screen that is 60 lines high, and every flag
@@ -31,7 +33,7 @@ func TestHelpIsShort(t *testing.T) {
 			visit(sub)
 		}
 	}
-	root := newRoot()
+	root := newRoot(new(console.Console))
 	visit(root)
 	require.Less(t, strings.Count(print("--help"), "\n"), 60)
 	for _, cmd := range leaves(root) {

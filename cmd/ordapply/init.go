@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/author/draft"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/files"
 	"github.com/ordapply/ordapply/internal/cli/input"
 	"github.com/ordapply/ordapply/internal/cli/usage"
@@ -26,7 +28,7 @@ type initFlags struct {
 	force        bool
 }
 
-func newInit() *cobra.Command {
+func newInit(c *console.Console) *cobra.Command {
 	var f initFlags
 	cmd := &cobra.Command{
 		Use:   "init -f FILE",
@@ -39,20 +41,20 @@ review the file, and add the order that the manifests do not state.`,
   ordapply init -f app.yaml -o order.yaml
   ordapply plan -f app.yaml --order order.yaml --dry-run=client`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), c) },
 	}
-	f.Register(cmd)
+	f.Register(cmd.Flags())
 	cmd.Flags().StringVar(&f.name, "name", "default", "name of the order, which the stamps contain")
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "file to write instead of standard output")
 	cmd.Flags().BoolVar(&f.force, "force", false, "replace the file of --output if it exists")
 	return cmd
 }
 
-func (f *initFlags) run(cmd *cobra.Command) error {
+func (f *initFlags) run(ctx context.Context, c *console.Console) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	inputs, options, err := f.Load(cmd)
+	inputs, options, err := f.Load(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -74,13 +76,13 @@ func (f *initFlags) run(cmd *cobra.Command) error {
 		return usage.Errorf("--name: %w", err) // the rest is valid by construction
 	}
 	if f.output == "" {
-		_, err := cmd.OutOrStdout().Write(text)
+		_, err := c.Out.Write(text)
 		return err
 	}
-	if err := files.Write(cmd.Context(), f.output, 0o644, text); err != nil {
+	if err := files.Write(ctx, f.output, 0o644, text); err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
-	plain.Fprintf(cmd.ErrOrStderr(), "%s written: %s; read it, then try ordapply plan --order %s\n", f.output, plain.Count(len(order.Entries()), "layer"), plain.ShellQuote(f.output))
+	plain.Fprintf(c.Err, "%s written: %s; read it, then try ordapply plan --order %s\n", f.output, plain.Count(len(order.Entries()), "layer"), plain.ShellQuote(f.output))
 	return nil
 }
 

@@ -10,6 +10,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/cli/console"
 )
 
 // lost runs a command with standard output on a full device, and checks the
@@ -43,5 +45,5 @@ func TestEveryVerbLosesItsOutput(t *testing.T) {
 			require.Regexp(t, `(?m)^lost \d `+regexp.QuoteMeta(cmd.CommandPath())+`\b`, lines.String())
 		}
 	}
-	each(newRoot())
+	each(newRoot(new(console.Console)))
 }

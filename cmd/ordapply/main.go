@@ -25,11 +25,11 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/ordapply/ordapply/internal/cli/abortable"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/files"
 	"github.com/ordapply/ordapply/internal/cli/input"
 	"github.com/ordapply/ordapply/internal/cli/plan"
 	"github.com/ordapply/ordapply/internal/cli/report"
-	fleetrun "github.com/ordapply/ordapply/internal/fleet/run"
 	"github.com/ordapply/ordapply/internal/limits"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -69,7 +69,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if len(args) == 0 && input.IsPiped(stdin) {
 		args = []string{"apply", "-f", "-"}
 	}
-	cmd, err := execute(ctx, newRoot(), args, fleetrun.Streams{In: stdin, Out: stdout, Err: stderr})
+	cmd, err := execute(ctx, console.New(stdin, stdout, stderr), args)
 	switch {
 	case err == nil:
 		return report.ExitDone

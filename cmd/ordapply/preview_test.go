@@ -17,6 +17,7 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/apply/preview"
 	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/manifest"
 	"github.com/ordapply/ordapply/ordering"
@@ -221,7 +222,7 @@ func targetOf(t *testing.T, kubeconfig string) *connect.Target {
 	t.Helper()
 	flags := genericclioptions.NewConfigFlags(true)
 	flags.KubeConfig = &kubeconfig
-	target, err := connect.To(t.Context(), flags)
+	target, err := connect.To(t.Context(), new(console.Console), flags)
 	require.NoError(t, err)
 	return target
 }

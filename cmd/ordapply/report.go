@@ -8,11 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ordapply/ordapply/internal/cli/abortable"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/view/html"
 )
 
-func newReport() *cobra.Command {
+func newReport(c *console.Console) *cobra.Command {
 	return &cobra.Command{
 		Use:   "report [FILE]",
 		Short: "Write an HTML page about a run from its events, without a cluster",
@@ -28,11 +29,11 @@ page needs no network.`,
 			if len(args) > 0 {
 				name = args[0]
 			}
-			run, err := readEvents(cmd.Context(), cmd.InOrStdin(), name)
+			run, err := readEvents(cmd.Context(), c.In, name)
 			if err != nil {
 				return err
 			}
-			return plain.WriteLines(cmd.OutOrStdout(), func(w io.Writer) error { return html.Write(w, run) })
+			return plain.WriteLines(c.Out, func(w io.Writer) error { return html.Write(w, run) })
 		},
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/ordapply/ordapply/internal/cli/abortable"
 	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/files"
 	"github.com/ordapply/ordapply/internal/cli/flags"
 	"github.com/ordapply/ordapply/internal/cli/plan"
@@ -19,22 +19,12 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/cli/status"
 	"github.com/ordapply/ordapply/internal/cli/usage"
-	"github.com/ordapply/ordapply/internal/cli/verbose"
 	"github.com/ordapply/ordapply/internal/export"
-	fleetrun "github.com/ordapply/ordapply/internal/fleet/run"
 	"github.com/ordapply/ordapply/internal/version"
 )
 
 // newRoot returns the whole command.
-func newRoot() *cobra.Command {
-	root := newCommands()
-	connect.InstallCompletion(root)
-	return root
-}
-
-// newCommands returns the command without completions, which cobra keeps in memory, with
-// the values of flags, until the process ends.
-func newCommands() *cobra.Command {
+func newRoot(c *console.Console) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ordapply",
 		Short: "Apply Kubernetes manifests in their declared order",
@@ -48,15 +38,7 @@ first, then layer by layer, each when the one before it is ready.
 		SilenceUsage:  true,
 		Args:          flags.KnownVerb,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			known := flags.TimeLimit(cmd)
-			abortable.Limit(cmd, known)
-			if err := flags.ApplyDefaults(cmd); err != nil {
-				return err
-			}
-			if limit := flags.TimeLimit(cmd); limit != known { // --timeout is in the config file
-				abortable.Limit(cmd, limit)
-			}
-			return verbose.Start(cmd)
+			return start(cmd, c)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_ = cmd.Help()
@@ -70,10 +52,10 @@ first, then layer by layer, each when the one before it is ready.
 	root.SetVersionTemplate("ordapply {{.Version}}\n")
 	root.SetFlagErrorFunc(flags.FlagError)
 	root.PersistentFlags().String("config", "", "file with values for flags, one per line; environment variables ORDAPPLY_… take precedence")
-	verbose.Register(root.PersistentFlags())
-	root.SetGlobalNormalizationFunc(verbose.LongNames)
-	root.AddCommand(fleetrun.OnClusters(newApply(), program), fleetrun.OnClusters(plan.NewPlan(), program), plan.NewDiff(), newGraph(), newSort(), newVet(), newExplain(), newInit(), export.NewCommand(), newConsolidate(), newHealth(), newReport(), rbac.NewCommand(), newVersion())
-	root.AddCommand(newApplySet(), newDelete(), status.NewHistory(), status.NewList(), newRollback(), status.NewCommand())
+	console.RegisterVerbosity(root.PersistentFlags())
+	root.SetGlobalNormalizationFunc(console.LongNames)
+	root.AddCommand(newApply(c), newPlan(c), newDiff(c), newGraph(c), newSort(c), newVet(c), newExplain(c), newInit(c), export.NewCommand(c), newConsolidate(c), newHealth(c), newReport(c), rbac.NewCommand(c), newVersion(c))
+	root.AddCommand(newApplySet(c), newDelete(c), status.NewHistory(c), status.NewList(c), newRollback(c), newStatus(c))
 	flags.InstallHelp(root, columns,
 		flags.Task{Title: "Apply and delete:", Verbs: []string{"apply", "delete", "rollback"}},
 		flags.Task{Title: "See what would happen, and why:", Verbs: []string{"plan", "diff", "explain", "graph", "vet"}},
@@ -82,6 +64,7 @@ first, then layer by layer, each when the one before it is ready.
 		flags.Task{Title: "Others:"},
 	)
 	flags.CheckArguments(root)
+	connect.InstallCompletion(root)
 	return root
 }
 
@@ -103,25 +86,38 @@ func columns() int {
 	return width
 }
 
-// program is the whole program for one cluster of a fleet.
-func program(ctx context.Context, args []string, std fleetrun.Streams) error {
-	_, err := execute(ctx, newCommands(), args, std)
+// start begins a command: its time limit, the values of its flags, and its log.
+func start(cmd *cobra.Command, c *console.Console) error {
+	c.Command = cmd.CommandPath()
+	ctx, known := cmd.Context(), flags.TimeLimit(cmd)
+	cmd.SetContext(c.Limit(ctx, known))
+	if err := flags.ApplyDefaults(cmd, c); err != nil {
+		return err
+	}
+	if limit := flags.TimeLimit(cmd); limit != known { // --timeout is in the config file
+		cmd.SetContext(c.Limit(ctx, limit))
+	}
+	log, err := console.NewLog(console.Verbosity(cmd.Flags()), c.Err)
+	c.Log = log
+	cmd.SetContext(log.Retries(cmd.Context()))
 	return err
 }
 
 // execute runs a command. The error is the command's, joined with a write error of its
 // output; it is not printed yet.
-func execute(ctx context.Context, root *cobra.Command, args []string, std fleetrun.Streams) (*cobra.Command, error) {
+func execute(ctx context.Context, c *console.Console, args []string) (*cobra.Command, error) {
+	out := files.NewChecked(c.Out)
+	c.Out = out
+	root := newRoot(c)
 	root.SetArgs(args)
-	root.SetIn(std.In)
-	out := files.NewChecked(std.Out)
+	root.SetIn(c.In)
 	root.SetOut(out)
-	root.SetErr(std.Err)
+	root.SetErr(c.Err)
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	cmd, err := root.ExecuteContextC(ctx)
-	abortable.SetSlowNotice(cmd.Context(), nil)
-	return cmd, orLost(report.InvalidRun(cmd, args, report.WithInterrupt(cmd.Context(), err)), out.FirstErr())
+	c.ReportSlow(nil)
+	return cmd, orLost(report.InvalidRun(cmd, c, args, report.WithInterrupt(cmd.Context(), err)), out.FirstErr())
 }
 
 // orLost joins the error of a command with a write error of its output. A diff that could

@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/cli/console"
 )
 
 // shareDir returns the folder for a release's files besides the program: the one that
@@ -33,7 +35,7 @@ func shareDir(t *testing.T, parts ...string) string {
 func TestManPages(t *testing.T) {
 	dir := shareDir(t, "man", "man1")
 	t.Setenv("HOME", "~") // defaults of flags name it
-	root := newRoot()
+	root := newRoot(new(console.Console))
 	root.InitDefaultCompletionCmd()
 	root.DisableAutoGenTag = true
 	dated := time.Unix(0, 0) // pages of one commit are the same bytes
@@ -76,7 +78,7 @@ func requireFormatted(t *testing.T, pages ...string) {
 
 // A release carries the completion of each shell, and that of kubectl's plugin.
 func TestCompletionsOfARelease(t *testing.T) {
-	root := newRoot()
+	root := newRoot(new(console.Console))
 	for at, write := range map[string]func(*cobra.Command, *bytes.Buffer) error{
 		"bash-completion/completions/ordapply":    func(c *cobra.Command, w *bytes.Buffer) error { return c.GenBashCompletionV2(w, true) },
 		"zsh/site-functions/_ordapply":            func(c *cobra.Command, w *bytes.Buffer) error { return c.GenZshCompletion(w) },

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/internal/cli/abortable"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/report"
 )
 
@@ -27,7 +28,7 @@ func TestSlowStepsAreReported(t *testing.T) {
 		tried[name] = h
 		waiting.Go(func() {
 			interrupted, interrupt := context.WithCancelCause(t.Context())
-			time.AfterFunc(abortable.SlowAfter+waits, func() { interrupt(abortable.Interruption{}) })
+			time.AfterFunc(console.SlowAfter+waits, func() { interrupt(abortable.Interruption{}) })
 			h.ended = h.watched(interrupted, h.args...)
 		})
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/fn"
 	authorhook "github.com/ordapply/ordapply/internal/author/hook"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/flags"
 	"github.com/ordapply/ordapply/internal/cli/input"
 	"github.com/ordapply/ordapply/internal/cli/usage"
@@ -20,7 +22,7 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-func newSort() *cobra.Command {
+func newSort(c *console.Console) *cobra.Command {
 	var in input.Offline
 	var marks bool
 	cmd := &cobra.Command{
@@ -37,12 +39,12 @@ without it, it uses the order that the stream itself has.`,
 				if err := noPlanFlags(cmd); err != nil {
 					return err
 				}
-				return sortByOrder(cmd, &in, marks)
+				return sortByOrder(cmd.Context(), c, &in, marks)
 			}
-			return sortByPlan(cmd, &in, marks)
+			return sortByPlan(cmd.Context(), c, &in, marks)
 		},
 	}
-	in.Register(cmd)
+	in.Register(cmd.Flags())
 	cmd.Flags().BoolVar(&marks, "marks", false, `print "## START layer: …" and "## END layer: …" where layers begin and end`)
 	return cmd
 }
@@ -58,12 +60,12 @@ func noPlanFlags(cmd *cobra.Command) error {
 	return nil
 }
 
-func sortByOrder(cmd *cobra.Command, in *input.Offline, marks bool) error {
-	order, err := input.ReadSortOrder(cmd.Context(), in.Order)
+func sortByOrder(ctx context.Context, c *console.Console, in *input.Offline, marks bool) error {
+	order, err := input.ReadSortOrder(ctx, c, in.Order)
 	if err != nil {
 		return err
 	}
-	data, err := in.Bytes(cmd)
+	data, err := in.Bytes(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -71,7 +73,7 @@ func sortByOrder(cmd *cobra.Command, in *input.Offline, marks bool) error {
 		return usage.Errorf("--marks shows where whole layers begin and end: leave out --selector")
 	}
 	out := fn.Function{Order: order, Marks: marks}.Run(data)
-	fmt.Fprint(cmd.ErrOrStderr(), out.Findings.Remarks().Lines())
+	fmt.Fprint(c.Err, out.Findings.Remarks().Lines())
 	if out.Findings.Failed() {
 		return out.Findings.Err()
 	}
@@ -79,11 +81,11 @@ func sortByOrder(cmd *cobra.Command, in *input.Offline, marks bool) error {
 	if _, err := out.WriteTo(&stream); err != nil {
 		return err
 	}
-	return writeSelected(cmd.OutOrStdout(), &in.StreamFlags, stream.Bytes())
+	return writeSelected(c.Out, &in.Source, stream.Bytes())
 }
 
 // writeSelected prints the documents of a stream that match the selector.
-func writeSelected(w io.Writer, f *input.StreamFlags, stream []byte) error {
+func writeSelected(w io.Writer, f *input.Source, stream []byte) error {
 	matches, err := f.Matcher()
 	if err != nil {
 		return err
@@ -106,8 +108,8 @@ func writeSelected(w io.Writer, f *input.StreamFlags, stream []byte) error {
 
 // sortByPlan prints every document unchanged, in the plan's sequence; items of
 // a List become documents.
-func sortByPlan(cmd *cobra.Command, in *input.Offline, marks bool) error {
-	stream, inputs, plan, err := in.LoadPlan(cmd)
+func sortByPlan(ctx context.Context, c *console.Console, in *input.Offline, marks bool) error {
+	stream, inputs, plan, err := in.LoadPlan(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -119,7 +121,7 @@ func sortByPlan(cmd *cobra.Command, in *input.Offline, marks bool) error {
 		return err
 	}
 	for _, s := range plan.Skipped {
-		plain.Fprintf(cmd.ErrOrStderr(), "left out: %s (%s)\n", s.ID, s.Why.Detail)
+		plain.Fprintf(c.Err, "left out: %s (%s)\n", s.ID, s.Why.Detail)
 	}
 	sequence := plan.Sequence()
 	if plan.OrderSource == ordering.OrderSourceStamps {
@@ -146,7 +148,7 @@ func sortByPlan(cmd *cobra.Command, in *input.Offline, marks bool) error {
 		}
 		documents = append(documents, text.Bytes())
 	}
-	_, err = cmd.OutOrStdout().Write(bytes.Join(append(documents, last...), []byte("---\n")))
+	_, err = c.Out.Write(bytes.Join(append(documents, last...), []byte("---\n")))
 	return err
 }
 

@@ -11,7 +11,10 @@ import (
 	"golang.org/x/term"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/cli/console"
+	"github.com/ordapply/ordapply/internal/cli/flags"
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
@@ -22,9 +25,9 @@ import (
 // errNotTrusted is the answer no.
 var errNotTrusted = errors.New("not confirmed: nothing was changed; --yes accepts all of this without asking")
 
-func newTrust() *cobra.Command {
+func newTrust(c *console.Console) *cobra.Command {
 	var yes bool
-	var lockTimeout time.Duration
+	lockTimeout := 30 * time.Second
 	cluster := genericclioptions.NewConfigFlags(true)
 	cmd := &cobra.Command{
 		Use:   "trust NAME",
@@ -39,21 +42,21 @@ revision.`,
   ordapply applyset trust shop -n shop`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := connect.To(cmd.Context(), cluster)
+			t, err := connect.To(cmd.Context(), c, cluster)
 			if err != nil {
 				return err
 			}
-			id, accepted, err := trust(cmd, t, args[0], lockTimeout, yes)
+			id, accepted, err := trust(cmd.Context(), c, t, args[0], lockTimeout, yes)
 			if err != nil {
 				return connect.ExplainForbidden(err, t, args[0])
 			}
-			_, err = plain.Fprintf(cmd.OutOrStdout(), "%s lists %s more\n", report.ResourceName(id), plain.Count(len(accepted.Revisions), "revision")+membersText(accepted.Members))
+			_, err = plain.Fprintf(c.Out, "%s lists %s more\n", report.ResourceName(id), plain.Count(len(accepted.Revisions), "revision")+membersText(accepted.Members))
 			return err
 		},
 	}
 	cluster.AddFlags(cmd.Flags())
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "accept all of this without asking")
-	connect.RegisterLockTimeout(cmd.Flags(), &lockTimeout)
+	flags.LockTimeout(cmd.Flags(), &lockTimeout)
 	return cmd
 }
 
@@ -67,22 +70,22 @@ func membersText(members []object.ID) string {
 
 // trust makes the parent of a set list all revisions and members, and returns it with the
 // new ones.
-func trust(cmd *cobra.Command, t *connect.Target, name string, lockTimeout time.Duration, yes bool) (object.ID, state.Untrusted, error) {
-	gvk, id, err := connect.ParentOf(cmd.Context(), t, name)
+func trust(ctx context.Context, c *console.Console, t *connect.Target, name string, lockTimeout time.Duration, yes bool) (object.ID, state.Untrusted, error) {
+	gvk, id, err := connect.ParentOf(ctx, t, name)
 	if err != nil {
 		return id, state.Untrusted{}, err
 	}
 	run := state.Trust{
 		SetRef:  state.SetRef{Cluster: t.Cluster, Parent: id, Kind: gvk, Namespace: t.RecordsNamespace, LockTimeout: lockTimeout},
-		Confirm: func(found state.Untrusted) error { return confirmTrust(cmd, found, yes) },
+		Confirm: func(found state.Untrusted) error { return confirmTrust(ctx, c, found, yes) },
 	}
-	accepted, err := run.Do(cmd.Context())
+	accepted, err := run.Do(ctx)
 	return id, accepted, err
 }
 
 // confirmTrust prints revisions and members and asks whether a person trusts them.
-func confirmTrust(cmd *cobra.Command, found state.Untrusted, yes bool) error {
-	on := cmd.ErrOrStderr()
+func confirmTrust(ctx context.Context, c *console.Console, found state.Untrusted, yes bool) error {
+	on := c.Err
 	for _, r := range found.Revisions {
 		plain.Fprintf(on, "revision %d, %s, stored %s%s\n", r.Number, r.Status, r.Created.Format(time.RFC3339), by(r.User))
 		plain.Fprintf(on, "  %s: %s\n", plain.Count(len(r.Resources), "resource"), contentsOf(r.Resources))
@@ -96,17 +99,17 @@ func confirmTrust(cmd *cobra.Command, found state.Untrusted, yes bool) error {
 	if yes {
 		return nil
 	}
-	in, ok := cmd.InOrStdin().(*os.File)
+	in, ok := c.In.(*os.File)
 	if !ok || os.Getenv("CI") != "" || !term.IsTerminal(int(in.Fd())) {
 		return errNotTrusted
 	}
 	plain.Fprintf(on, "did runs of this apply set store and apply all of this? [y/N] ")
-	err := readConfirmation(cmd.Context(), in, on)
-	if errors.Is(err, errNotConfirmed) {
+	err := c.Confirm(ctx, on)
+	switch {
+	case errors.Is(err, console.ErrNo):
 		return errNotTrusted
-	}
-	if interrupted := new(unstartedError); errors.As(err, interrupted) {
-		return context.Cause(cmd.Context())
+	case errors.Is(err, event.ErrInterrupted):
+		return context.Cause(ctx)
 	}
 	return err
 }

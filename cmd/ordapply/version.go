@@ -3,12 +3,13 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/version"
 )
 
-func newVersion() *cobra.Command {
+func newVersion(c *console.Console) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "version",
@@ -20,9 +21,9 @@ func newVersion() *cobra.Command {
 			}
 			own := version.Own("ordapply")
 			if output == "json" {
-				return own.JSON(cmd.OutOrStdout())
+				return own.JSON(c.Out)
 			}
-			_, err := plain.Fprintln(cmd.OutOrStdout(), own)
+			_, err := plain.Fprintln(c.Out, own)
 			return err
 		},
 	}

@@ -3,15 +3,17 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ordapply/ordapply/internal/author/lint"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/input"
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
-func newVet() *cobra.Command {
+func newVet(c *console.Console) *cobra.Command {
 	var in input.Offline
 	var strict bool
 	cmd := &cobra.Command{
@@ -26,19 +28,19 @@ matches them, and layers that could be merged. It exits with 1 if there is a
 problem; with --strict, also if there is a remark.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			found, err := in.Vet(cmd)
+			found, err := in.Vet(cmd.Context(), c)
 			if err != nil {
 				return err
 			}
-			return printFindings(cmd, found, strict)
+			return printFindings(c.Out, found, strict)
 		},
 	}
-	in.Register(cmd)
+	in.Register(cmd.Flags())
 	cmd.Flags().BoolVar(&strict, "strict", false, "fail on remarks too")
 	return cmd
 }
 
-func printFindings(cmd *cobra.Command, found []lint.Finding, strict bool) error {
+func printFindings(out io.Writer, found []lint.Finding, strict bool) error {
 	problems := 0
 	for _, f := range found {
 		word := "remark"
@@ -46,7 +48,7 @@ func printFindings(cmd *cobra.Command, found []lint.Finding, strict bool) error 
 			word = "problem"
 			problems++
 		}
-		plain.Message(cmd.OutOrStdout(), word+": ", f.Text)
+		plain.Message(out, word+": ", f.Text)
 	}
 	switch {
 	case problems > 0:

@@ -2,14 +2,17 @@ package export
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/cli/abortable"
+	"github.com/ordapply/ordapply/internal/cli/console"
+	cliflags "github.com/ordapply/ordapply/internal/cli/flags"
 	"github.com/ordapply/ordapply/internal/cli/input"
 	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/internal/export/argocd"
@@ -17,12 +20,13 @@ import (
 	"github.com/ordapply/ordapply/internal/export/units"
 	"github.com/ordapply/ordapply/internal/fleet"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/operation/option"
 )
 
 // exportFlags are the flags of export.
 type exportFlags struct {
 	input.Offline
-	input.HealthFlags
+	option.Health
 	flux         flux.Options
 	argocd       argocd.Options
 	to, output   string
@@ -31,7 +35,7 @@ type exportFlags struct {
 }
 
 // NewCommand returns the verb.
-func NewCommand() *cobra.Command {
+func NewCommand(c *console.Console) *cobra.Command {
 	var f exportFlags
 	cmd := &cobra.Command{
 		Use:   "export --to ENGINE -f FILE -o FOLDER",
@@ -49,17 +53,16 @@ export would change.`,
   kustomize build . | ordapply export -o deploy
   kustomize build . | ordapply export --check deploy`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, c, args) },
 	}
-	f.Register(cmd)
+	f.register(cmd.Flags())
 	return cmd
 }
 
-// Register defines the flags.
-func (f *exportFlags) Register(cmd *cobra.Command) {
-	f.Offline.Register(cmd)
-	f.HealthFlags.Register(cmd.Flags())
-	flags := cmd.Flags()
+// register defines the flags.
+func (f *exportFlags) register(flags *pflag.FlagSet) {
+	f.Offline.Register(flags)
+	cliflags.Health(flags, &f.Health)
 	flags.StringVar(&f.to, "to", "", "engine: flux or argocd; by default, the options of the previous export of the folder are used again")
 	flags.StringVarP(&f.output, "output", "o", "", "folder to write")
 	flags.BoolVar(&f.check, "check", false, "write nothing; list the files of the folder that an export would change, and exit with 1 if there are any")
@@ -86,22 +89,22 @@ const (
 	toArgoCD = "argocd"
 )
 
-func (f *exportFlags) run(cmd *cobra.Command, args []string) error {
+func (f *exportFlags) run(cmd *cobra.Command, c *console.Console, args []string) error {
 	if err := f.nameFolder(args); err != nil {
 		return err
 	}
 	if f.to == "" {
-		if err := f.useOptions(cmd); err != nil {
+		if err := f.useOptions(cmd.Context(), cmd.Flags()); err != nil {
 			return err
 		}
 	}
 	if err := f.complete(); err != nil {
 		return err
 	}
-	if err := f.readFleet(cmd); err != nil {
+	if err := f.readFleet(cmd, c); err != nil {
 		return err
 	}
-	s, err := f.stream(cmd)
+	s, err := f.stream(cmd.Context(), c)
 	if err != nil {
 		return err
 	}
@@ -113,15 +116,15 @@ func (f *exportFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	for _, remark := range tree.Remarks {
-		plain.Fprintf(cmd.ErrOrStderr(), "note: %s\n", remark)
+		plain.Fprintf(c.Err, "note: %s\n", remark)
 	}
-	if err := f.reportLost(cmd, tree.Lost); err != nil {
+	if err := f.reportLost(c, tree.Lost); err != nil {
 		return err
 	}
 	if f.check {
-		return f.compare(cmd, tree)
+		return f.compare(cmd.Context(), c, tree)
 	}
-	return f.write(cmd, tree)
+	return f.write(cmd.Context(), c, tree)
 }
 
 // nameFolder takes the folder from the argument.
@@ -178,7 +181,7 @@ func (f *exportFlags) complete() error {
 }
 
 // readFleet reads the fleet, if flags name one.
-func (f *exportFlags) readFleet(cmd *cobra.Command) error {
+func (f *exportFlags) readFleet(cmd *cobra.Command, c *console.Console) error {
 	server := cmd.Flags().Lookup("server")
 	switch {
 	case f.fleetFile == "":
@@ -190,7 +193,7 @@ func (f *exportFlags) readFleet(cmd *cobra.Command) error {
 	case server.Value.String() != server.DefValue:
 		return usage.Errorf("--fleet and --server are both given: the clusters of the fleet are those that are deployed to: leave out --server")
 	}
-	text, err := abortable.ReadFile(cmd.Context(), f.fleetFile, "--fleet")
+	text, err := c.ReadFile(cmd.Context(), f.fleetFile, "--fleet")
 	if err != nil {
 		return fmt.Errorf("read the fleet: %w", err)
 	}
@@ -204,9 +207,9 @@ func (f *exportFlags) readFleet(cmd *cobra.Command) error {
 }
 
 // stream reads and plans the manifests.
-func (f *exportFlags) stream(cmd *cobra.Command) (*units.Stream, error) {
+func (f *exportFlags) stream(ctx context.Context, c *console.Console) (*units.Stream, error) {
 	f.SyncHooksAreSteps = true
-	stream, inputs, plan, err := f.LoadPlan(cmd)
+	stream, inputs, plan, err := f.LoadPlan(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -217,15 +220,15 @@ func (f *exportFlags) stream(cmd *cobra.Command) (*units.Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	assessor, err := f.Assessor(cmd.Context())
+	assessor, err := input.Assessor(ctx, c, f.Health)
 	if err != nil {
 		return nil, err
 	}
-	if err := input.UseHealthRules(cmd.Context(), assessor, f.Order); err != nil {
+	if err := input.UseHealthRules(ctx, c, assessor, f.Order); err != nil {
 		return nil, err
 	}
 	for _, s := range plan.Skipped {
-		plain.Fprintf(cmd.ErrOrStderr(), "left out: %s (%s)\n", s.ID, s.Why.Detail)
+		plain.Fprintf(c.Err, "left out: %s (%s)\n", s.ID, s.Why.Detail)
 	}
 	hooks, err := input.Texts(&apply.Stream{Resources: stream.Hooks}, inputs)
 	if err != nil {
@@ -235,11 +238,11 @@ func (f *exportFlags) stream(cmd *cobra.Command) (*units.Stream, error) {
 }
 
 // reportLost reports the losses of the tree: as an error, or as warnings with --lossy.
-func (f *exportFlags) reportLost(cmd *cobra.Command, lost []string) error {
+func (f *exportFlags) reportLost(c *console.Console, lost []string) error {
 	var errs []error
 	for _, text := range lost {
 		if f.lossy {
-			plain.Fprintf(cmd.ErrOrStderr(), "warning: lost: %s\n", text)
+			plain.Fprintf(c.Err, "warning: lost: %s\n", text)
 			continue
 		}
 		errs = append(errs, errors.New(text))
@@ -251,27 +254,27 @@ func (f *exportFlags) reportLost(cmd *cobra.Command, lost []string) error {
 }
 
 // compare lists the files of the folder that an export would change.
-func (f *exportFlags) compare(cmd *cobra.Command, tree *units.Tree) error {
-	differences, err := tree.Compare(cmd.Context(), f.output)
+func (f *exportFlags) compare(ctx context.Context, c *console.Console, tree *units.Tree) error {
+	differences, err := tree.Compare(ctx, f.output)
 	if err != nil {
 		return err
 	}
 	for _, d := range differences {
-		plain.Fprintln(cmd.OutOrStdout(), d.String())
+		plain.Fprintln(c.Out, d.String())
 	}
 	if len(differences) > 0 {
 		return errors.New(plain.Sprintf("%s does not match the export in %s: run ordapply export again, or undo the edit", f.output, plain.Count(len(differences), "file")))
 	}
-	plain.Fprintf(cmd.ErrOrStderr(), "%s matches the export: %s\n", f.output, plain.Count(len(tree.Files), "file"))
+	plain.Fprintf(c.Err, "%s matches the export: %s\n", f.output, plain.Count(len(tree.Files), "file"))
 	return nil
 }
 
 // write writes the tree.
-func (f *exportFlags) write(cmd *cobra.Command, tree *units.Tree) error {
-	changed, err := tree.Write(cmd.Context(), f.output)
+func (f *exportFlags) write(ctx context.Context, c *console.Console, tree *units.Tree) error {
+	changed, err := tree.Write(ctx, f.output)
 	if err != nil {
 		return err
 	}
-	plain.Fprintf(cmd.ErrOrStderr(), "%d of %s written to %s\n", changed, plain.Count(len(tree.Files), "file"), f.output)
+	plain.Fprintf(c.Err, "%d of %s written to %s\n", changed, plain.Count(len(tree.Files), "file"), f.output)
 	return nil
 }

@@ -2,6 +2,7 @@ package export
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/ordapply/ordapply/internal/cli/usage"
@@ -74,18 +74,17 @@ func valueOf(flag *pflag.Flag) any {
 }
 
 // useOptions sets the flags that were not given as in the folder's last export.
-func (f *exportFlags) useOptions(cmd *cobra.Command) error {
+func (f *exportFlags) useOptions(ctx context.Context, flags *pflag.FlagSet) error {
 	if f.output == "" {
 		return usage.OneOf("to", f.to, toFlux, toArgoCD)
 	}
-	saved, err := units.ReadOptions(cmd.Context(), f.output)
+	saved, err := units.ReadOptions(ctx, f.output)
 	if errors.Is(err, fs.ErrNotExist) {
 		return usage.Errorf("%s has no %s with the options of an earlier export: name the engine with --to", f.output, units.OptionsFile)
 	}
 	if err != nil {
 		return err
 	}
-	flags := cmd.Flags()
 	var errs []error
 	known := slices.Concat(alwaysKept(), keptFor(toFlux), keptFor(toArgoCD), keptIfGiven())
 	for _, name := range slices.Sorted(maps.Keys(saved.Options)) {

@@ -6,12 +6,14 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/cli/console"
 )
 
 // A tree keeps a flag, or there is a reason why not: a new flag must be in one of the lists.
 func TestEveryFlagIsKeptOrNot(t *testing.T) {
 	all := slices.Concat(alwaysKept(), keptFor(toFlux), keptFor(toArgoCD), keptIfGiven(), fileFlags(), neverKept())
-	NewCommand().Flags().VisitAll(func(flag *pflag.Flag) {
+	NewCommand(new(console.Console)).Flags().VisitAll(func(flag *pflag.Flag) {
 		i := slices.Index(all, flag.Name)
 		require.GreaterOrEqual(t, i, 0, "--%s is in no list of options.go", flag.Name)
 		all = slices.Delete(all, i, i+1)

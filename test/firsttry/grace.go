@@ -61,8 +61,12 @@ func readLog(log io.Reader) ([]transition, error) {
 		if errors.Is(err, io.EOF) {
 			return found, nil
 		}
-		var of transition
-		if kind := events.Look(line).Type; err == nil && (kind == events.TypeResource || kind == events.TypeHook) {
+		var head events.Head
+		if err == nil {
+			err = json.Unmarshal(line, &head)
+		}
+		if err == nil && (head.Type == events.TypeResource || head.Type == events.TypeHook) {
+			var of transition
 			err = json.Unmarshal(line, &of)
 			found = append(found, of)
 		}

@@ -4,27 +4,21 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/spf13/cobra"
-
-	"github.com/ordapply/ordapply/internal/activity"
-	"github.com/ordapply/ordapply/internal/run/loop"
 )
 
-// --timeout limits everything that a command does: it is the deadline of the
-// context that is passed everywhere, measured from the parsing of the command
-// line. A value in the config file is measured from reading that file.
-
-// DeadlineError is the cause of a context whose --timeout has expired.
+// DeadlineError is the cause of a context whose --timeout has expired. The limit is for
+// everything that a command does: it is the deadline of the context that is passed everywhere,
+// measured from the parsing of the command line, or from reading the config file if the value
+// is in it.
 type DeadlineError struct {
-	after time.Duration
-	doing func() string // the command's pending step
+	After time.Duration
+	Doing func() string // the command's pending step
 }
 
 // Error names the limit and the pending step: "timed out after 2m (--timeout) while …".
 func (e *DeadlineError) Error() string {
-	text := fmt.Sprintf("timed out after %s (--timeout)", e.after)
-	if doing := e.doing(); doing != "" {
+	text := fmt.Sprintf("timed out after %s (--timeout)", e.After)
+	if doing := e.Doing(); doing != "" {
 		text += " while " + doing
 	}
 	return text
@@ -38,19 +32,3 @@ func (e *DeadlineError) Timeout() bool { return true }
 
 // Temporary is part of net.Error.
 func (e *DeadlineError) Temporary() bool { return true }
-
-// Limit adds the deadline of --timeout to a command's context, and starts to record its
-// steps.
-func Limit(cmd *cobra.Command, limit time.Duration) {
-	ctx := cmd.Context()
-	over := new(DeadlineError)
-	if limit > 0 {
-		over.after = limit
-		limited, cancel := loop.WithTimeout(ctx, limit, over)
-		context.AfterFunc(ctx, cancel) // when the command ends
-		ctx = limited
-	}
-	ctx, log := activity.Record(readFilesOnce(ctx))
-	over.doing = log.Now
-	cmd.SetContext(startSlowNotices(ctx, log, cmd.ErrOrStderr()))
-}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/kube"
 )
@@ -124,7 +125,7 @@ func limited(cmd *cobra.Command) (context.Context, context.CancelFunc) {
 func ask(cmd *cobra.Command, find func(context.Context, *Target) []string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	ctx, cancel := limited(cmd)
 	defer cancel()
-	target, err := To(ctx, clusterFlags(cmd))
+	target, err := To(ctx, new(console.Console), clusterFlags(cmd))
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -7,16 +7,14 @@
 // A cluster is asked for at most three seconds. A name that cannot be read is not an error: a
 // shell shows none.
 //
-// It also finds the apply set that a command works on, and makes the run that
-// applies a stream to it:
+// It also finds the apply set that a command works on:
 //
 //	set, err := connect.OpenExisting(ctx, target, "configmap/shop")
-//	run, err := f.SetFlags.Open(ctx, connect.Job{Target: target, Stream: stream, Plan: plan}, applier, os.Stderr)
 //
 // It also connects a command to the cluster that kubectl would use, and explains why it
 // cannot:
 //
-//	target, err := connect.To(ctx, genericclioptions.NewConfigFlags(true))
+//	target, err := connect.To(ctx, console, genericclioptions.NewConfigFlags(true))
 //
 // It also finds the apply sets of a cluster:
 //

@@ -3,9 +3,10 @@ package connect
 import (
 	"context"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/usage"
 )
 
@@ -16,16 +17,16 @@ type Command struct {
 }
 
 // Register defines the flags of a command on a set.
-func (v *Command) Register(cmd *cobra.Command) {
+func (v *Command) Register(set *pflag.FlagSet) {
 	v.cluster = genericclioptions.NewConfigFlags(true)
-	v.cluster.AddFlags(cmd.Flags())
-	cmd.Flags().StringVarP(&v.Output, "output", "o", "text", "text or json")
+	v.cluster.AddFlags(set)
+	set.StringVarP(&v.Output, "output", "o", "text", "text or json")
 }
 
 // Connect connects to the cluster.
-func (v *Command) Connect(ctx context.Context) (*Target, error) {
+func (v *Command) Connect(ctx context.Context, c *console.Console) (*Target, error) {
 	if err := usage.OneOf("output", v.Output, "text", "json"); err != nil {
 		return nil, err
 	}
-	return To(ctx, v.cluster)
+	return To(ctx, c, v.cluster)
 }

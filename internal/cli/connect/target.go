@@ -19,7 +19,7 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/internal/cli/abortable"
-	"github.com/ordapply/ordapply/internal/cli/verbose"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/internal/live/access"
 	"github.com/ordapply/ordapply/internal/plain"
@@ -41,7 +41,7 @@ type Target struct {
 
 // To connects to the cluster that kubectl would use, and runs discovery.
 // adjust may modify the client configuration.
-func To(ctx context.Context, flags *genericclioptions.ConfigFlags, adjust ...func(*rest.Config)) (*Target, error) {
+func To(ctx context.Context, c *console.Console, flags *genericclioptions.ConfigFlags, adjust ...func(*rest.Config)) (*Target, error) {
 	known, err := readKubeconfig(ctx, flags)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -57,8 +57,7 @@ func To(ctx context.Context, flags *genericclioptions.ConfigFlags, adjust ...fun
 	for _, do := range adjust {
 		do(config)
 	}
-	log := verbose.Of(ctx)
-	log.RequestsOf(config)
+	c.Log.RequestsOf(config)
 	ctx, done := activity.Start(ctx, "waiting for the API server at "+t.String()+" to list what it serves: check that it is up, and that this is the context you mean")
 	defer done()
 	t.Cluster, err = abortable.Start(ctx, func() (*kube.Kubernetes, error) { return kube.Connect(config) })()
@@ -68,7 +67,7 @@ func To(ctx context.Context, flags *genericclioptions.ConfigFlags, adjust ...fun
 	case err != nil:
 		return nil, t.Explain(err)
 	}
-	log.Printf(verbose.Decisions, "the API server at %s serves %s", t, plain.Count(len(t.Cluster.StoredKinds()), "kind"))
+	c.Log.Printf(console.Decisions, "the API server at %s serves %s", t, plain.Count(len(t.Cluster.StoredKinds()), "kind"))
 	t.Scope = apply.Scope{Namespace: known.Namespace, Enforce: known.enforce, Kind: t.Cluster.Kind}
 	if known.enforce {
 		t.GivenNamespace = known.Namespace

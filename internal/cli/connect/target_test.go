@@ -1,12 +1,15 @@
 package connect
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/ordapply/ordapply/internal/cli/console"
 )
 
 // An API server that begins an answer and does not end it in time is reported as
@@ -24,6 +27,6 @@ func TestAnAnswerThatDoesNotEnd(t *testing.T) {
 	flags := genericclioptions.NewConfigFlags(true)
 	limit := "100ms"
 	flags.APIServer, flags.Timeout = &server.URL, &limit
-	_, err := To(t.Context(), flags)
+	_, err := To(t.Context(), console.New(nil, io.Discard, io.Discard), flags)
 	require.ErrorContains(t, err, "does not answer in time: check that it is up and not overloaded")
 }

@@ -9,5 +9,5 @@
 // It also sets the flags that the command line does not set, from the
 // environment or the file of --config, and reports wrong flags, arguments and verbs.
 //
-//	err := flags.ApplyDefaults(cmd) // --crd-timeout from ORDAPPLY_CRD_TIMEOUT or "crd-timeout: 2m"
+//	err := flags.ApplyDefaults(cmd, c) // --crd-timeout from ORDAPPLY_CRD_TIMEOUT or "crd-timeout: 2m"
 package flags

@@ -18,12 +18,12 @@ import (
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/ordapply/ordapply/internal/cli/abortable"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/usage"
-	"github.com/ordapply/ordapply/internal/cli/verbose"
 	"github.com/ordapply/ordapply/internal/nearest"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/text/strict"
+	"github.com/ordapply/ordapply/operation/option"
 )
 
 // Every flag can also be set by an environment variable, ORDAPPLY_ and its name
@@ -40,8 +40,8 @@ func IsOnCommandLine(flag *pflag.Flag) bool {
 }
 
 // ApplyDefaults sets the flags that the command line does not set.
-func ApplyDefaults(cmd *cobra.Command) error {
-	file, err := readConfig(cmd.Context(), cmd)
+func ApplyDefaults(cmd *cobra.Command, c *console.Console) error {
+	file, err := readConfig(cmd.Context(), cmd, c)
 	if err != nil {
 		return err
 	}
@@ -66,14 +66,25 @@ func ApplyDefaults(cmd *cobra.Command) error {
 		sources = append(sources, fmt.Sprintf("--%s is set by %s", flag.Name, source))
 	})
 	noteSimilarVariables(cmd)
+	markGiven(cmd)
 	errs = append(errs, negativeTimes(cmd)...)
 	errs = append(errs, contradictions(cmd, given)...)
-	if verbose.Level(cmd) >= verbose.Decisions {
+	if console.Verbosity(cmd.Flags()) >= console.Decisions {
 		for _, text := range sources {
 			plain.Fprintln(cmd.ErrOrStderr(), text)
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// markGiven tells the options that annotations of a stream may change which of them were given
+// on the command line.
+func markGiven(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		if s, is := flag.Value.(*option.Switch); is {
+			s.Given = IsOnCommandLine(flag)
+		}
+	})
 }
 
 // negativeTimes returns errors for negative durations from any source.
@@ -123,7 +134,7 @@ type configFile struct {
 // readConfig reads the file of --config or ORDAPPLY_CONFIG, with one line for
 // each flag, such as `crd-timeout: 2m`. It may contain flags of other commands;
 // unknown names are errors.
-func readConfig(ctx context.Context, cmd *cobra.Command) (configFile, error) {
+func readConfig(ctx context.Context, cmd *cobra.Command, c *console.Console) (configFile, error) {
 	source := "--config"
 	name, err := cmd.Flags().GetString("config")
 	if err != nil || name == "" {
@@ -133,7 +144,7 @@ func readConfig(ctx context.Context, cmd *cobra.Command) (configFile, error) {
 	if name == "" {
 		return configFile{}, nil
 	}
-	text, err := abortable.ReadFile(ctx, name, source)
+	text, err := c.ReadFile(ctx, name, source)
 	if err != nil {
 		return configFile{}, usage.Errorf("read the config file: %w", err)
 	}
@@ -250,7 +261,7 @@ func TimeLimit(cmd *cobra.Command) time.Duration {
 
 // FlagValue returns the value of a flag even if parsing stopped before it, or if
 // the environment and the config file were not read.
-func FlagValue(ctx context.Context, cmd *cobra.Command, args []string, name string) string {
+func FlagValue(ctx context.Context, cmd *cobra.Command, c *console.Console, args []string, name string) string {
 	flag := cmd.Flags().Lookup(name)
 	if flag.Changed {
 		return flag.Value.String()
@@ -265,6 +276,6 @@ func FlagValue(ctx context.Context, cmd *cobra.Command, args []string, name stri
 	if value := os.Getenv(envName(name)); value != "" {
 		return value
 	}
-	file, _ := readConfig(ctx, cmd) // use the readable part
+	file, _ := readConfig(ctx, cmd, c) // use the readable part
 	return file.values[name]
 }

@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/ordapply/ordapply/internal/cli/abortable"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/limits"
 )
 
@@ -25,10 +25,10 @@ type chartFiles struct {
 
 // readChartFiles returns the content of each Chart.yaml by its folder, which is relative to
 // the chart's: "." for the chart itself.
-func readChartFiles(ctx context.Context, folder string) (map[string][]byte, error) {
+func readChartFiles(ctx context.Context, c *console.Console, folder string) (map[string][]byte, error) {
 	files := chartFiles{found: map[string][]byte{}}
 	if filepath.Ext(folder) == ".tgz" {
-		return files.packedChart(ctx, folder)
+		return files.packedChart(ctx, c, folder)
 	}
 	err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -38,14 +38,14 @@ func readChartFiles(ctx context.Context, folder string) (map[string][]byte, erro
 		if err != nil {
 			return err
 		}
-		return files.add(filepath.ToSlash(rel), 1, func() ([]byte, error) { return abortable.ReadFile(ctx, name, "--chart") })
+		return files.add(filepath.ToSlash(rel), 1, func() ([]byte, error) { return c.ReadFile(ctx, name, "--chart") })
 	})
 	return files.found, err
 }
 
 // packedChart returns the files of a packed chart, without its own folder.
-func (f *chartFiles) packedChart(ctx context.Context, file string) (map[string][]byte, error) {
-	data, err := abortable.ReadFile(ctx, file, "--chart")
+func (f *chartFiles) packedChart(ctx context.Context, c *console.Console, file string) (map[string][]byte, error) {
+	data, err := c.ReadFile(ctx, file, "--chart")
 	if err != nil {
 		return nil, err
 	}

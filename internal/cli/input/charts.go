@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/limits"
 	"github.com/ordapply/ordapply/internal/text/tree"
 	"github.com/ordapply/ordapply/ordering"
@@ -47,8 +48,8 @@ func (l *textList) UnmarshalJSON(data []byte) error {
 
 // ReadCharts reads the order of a chart and of the subcharts in its charts folder, packed
 // or not. The chart itself may be packed, too.
-func ReadCharts(ctx context.Context, folder string) ([]ordering.Chart, error) {
-	files, err := readChartFiles(ctx, folder)
+func ReadCharts(ctx context.Context, c *console.Console, folder string) ([]ordering.Chart, error) {
+	files, err := readChartFiles(ctx, c, folder)
 	if err != nil {
 		return nil, fmt.Errorf("read the chart: %w", err)
 	}

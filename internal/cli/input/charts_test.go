@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/limits"
 	"github.com/ordapply/ordapply/test/smallmemory"
 )
@@ -80,7 +81,7 @@ func inside(t *testing.T, depth int) []byte {
 }
 
 func TestPackedChartsInsideOneAnotherAreRead(t *testing.T) {
-	charts, err := ReadCharts(t.Context(), chartFolder(t, map[string][]byte{"Chart.yaml": chartText("shop", "x"), "charts/x.tgz": inside(t, 2)}))
+	charts, err := ReadCharts(t.Context(), console.New(nil, io.Discard, io.Discard), chartFolder(t, map[string][]byte{"Chart.yaml": chartText("shop", "x"), "charts/x.tgz": inside(t, 2)}))
 	require.NoError(t, err)
 	require.Len(t, charts, 4)
 	require.Equal(t, "shop/charts/a0/charts/a0/charts/a0", charts[3].Path)
@@ -122,7 +123,7 @@ func TestChartsAreBounded(t *testing.T) {
 			"charts/y.tgz: the packed charts are larger than 100 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := ReadCharts(t.Context(), chartFolder(t, c.files))
+			_, err := ReadCharts(t.Context(), console.New(nil, io.Discard, io.Discard), chartFolder(t, c.files))
 			require.ErrorContains(t, err, c.want)
 		})
 	}

@@ -9,44 +9,28 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/ordapply/ordapply/health"
-	"github.com/ordapply/ordapply/internal/cli/abortable"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/operation/option"
 )
 
-// HealthFlags configure the assessment of health.
-type HealthFlags struct {
-	rules  string
-	argocd string
-	folder string
-	strict bool
-}
-
-// Register defines the flags.
-func (f *HealthFlags) Register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.rules, "health-rules", "", "file with HealthRules, which say in CEL when objects of a kind are ready")
-	flags.StringVar(&f.argocd, "argocd-cm", "", "file with Argo CD's argocd-cm ConfigMap, for its health checks in Lua")
-	flags.StringVar(&f.folder, "argocd-health", "", "checkout of Argo CD's folder resource_customizations, for the health checks that come with Argo CD")
-	flags.BoolVar(&f.strict, "strict-readiness", false, "report unknown instead of assuming that a resource is ready")
-}
-
-// Assessor reads the files that the flags name.
-func (f *HealthFlags) Assessor(ctx context.Context) (*health.Assessor, error) {
-	assessor := &health.Assessor{Strict: f.strict}
-	if f.rules != "" {
-		data, err := abortable.ReadFile(ctx, f.rules, "--health-rules")
+// Assessor reads the files that the options name.
+func Assessor(ctx context.Context, c *console.Console, o option.Health) (*health.Assessor, error) {
+	assessor := &health.Assessor{Strict: o.Strict}
+	if o.Rules != "" {
+		data, err := c.ReadFile(ctx, o.Rules, "--health-rules")
 		if err != nil {
 			return nil, fmt.Errorf("read the health rules: %w", err)
 		}
 		if assessor.Rules, err = health.ParseRules(data); err != nil {
-			return nil, inFile(f.rules, err)
+			return nil, inFile(o.Rules, err)
 		}
 	}
-	if f.argocd != "" {
-		data, err := abortable.ReadFile(ctx, f.argocd, "--argocd-cm")
+	if o.ArgoCD != "" {
+		data, err := c.ReadFile(ctx, o.ArgoCD, "--argocd-cm")
 		if err != nil {
 			return nil, fmt.Errorf("read --argocd-cm: %w", err)
 		}
@@ -55,18 +39,18 @@ func (f *HealthFlags) Assessor(ctx context.Context) (*health.Assessor, error) {
 			Data map[string]string
 		}
 		if err := yaml.Unmarshal(data, &cm); err != nil {
-			return nil, fmt.Errorf("%s: %w", f.argocd, err)
+			return nil, fmt.Errorf("%s: %w", o.ArgoCD, err)
 		}
 		if cm.Kind != "ConfigMap" {
-			return nil, fmt.Errorf("%s: kind is %q: --argocd-cm takes a file with the ConfigMap argocd-cm and no other object", f.argocd, cm.Kind)
+			return nil, fmt.Errorf("%s: kind is %q: --argocd-cm takes a file with the ConfigMap argocd-cm and no other object", o.ArgoCD, cm.Kind)
 		}
 		if assessor.ArgoCD, err = health.ParseArgoCD(cm.Data); err != nil {
-			return nil, inFile(f.argocd, err)
+			return nil, inFile(o.ArgoCD, err)
 		}
 	}
-	if f.folder != "" {
+	if o.ArgoCDFolder != "" {
 		var err error
-		if assessor.ArgoCDFolder, err = readArgoCDFolder(ctx, f.folder); err != nil {
+		if assessor.ArgoCDFolder, err = readArgoCDFolder(ctx, c, o.ArgoCDFolder); err != nil {
 			return nil, err
 		}
 	}
@@ -75,7 +59,7 @@ func (f *HealthFlags) Assessor(ctx context.Context) (*health.Assessor, error) {
 
 // readArgoCDFolder reads the health checks from a checkout of Argo CD: from its
 // folder resource_customizations, or its parent.
-func readArgoCDFolder(ctx context.Context, dir string) (*health.Customizations, error) {
+func readArgoCDFolder(ctx context.Context, c *console.Console, dir string) (*health.Customizations, error) {
 	if inner := filepath.Join(dir, "resource_customizations"); isFolder(inner) {
 		dir = inner
 	}
@@ -84,7 +68,7 @@ func readArgoCDFolder(ctx context.Context, dir string) (*health.Customizations, 
 		if err != nil || entry.IsDir() || entry.Name() != "health.lua" {
 			return err
 		}
-		data, err := abortable.ReadFile(ctx, filepath.Join(dir, filepath.FromSlash(path)), "--argocd-health")
+		data, err := c.ReadFile(ctx, filepath.Join(dir, filepath.FromSlash(path)), "--argocd-health")
 		files[path] = string(data)
 		return err
 	})
@@ -115,16 +99,16 @@ func inFile(name string, err error) error {
 	return errors.Join(located...)
 }
 
-// Same returns the flags that produce the same waits.
-func (f *HealthFlags) Same() []string {
+// SameHealth returns the flags that produce the same waits.
+func SameHealth(o option.Health) []string {
 	var flags []string
-	if f.rules != "" {
-		flags = append(flags, "--health-rules", plain.ShellQuote(f.rules))
+	if o.Rules != "" {
+		flags = append(flags, "--health-rules", plain.ShellQuote(o.Rules))
 	}
-	if f.argocd != "" {
-		flags = append(flags, "--argocd-cm", plain.ShellQuote(f.argocd))
+	if o.ArgoCD != "" {
+		flags = append(flags, "--argocd-cm", plain.ShellQuote(o.ArgoCD))
 	}
-	if f.strict {
+	if o.Strict {
 		flags = append(flags, "--strict-readiness")
 	}
 	return flags

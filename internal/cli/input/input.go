@@ -14,8 +14,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -23,37 +21,31 @@ import (
 	"github.com/ordapply/ordapply/fn"
 	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/internal/cli/abortable"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/usage"
-	"github.com/ordapply/ordapply/internal/cli/verbose"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/text/tree"
 	"github.com/ordapply/ordapply/manifest"
+	"github.com/ordapply/ordapply/operation/option"
 )
 
-// StreamFlags select the manifests and their order.
-type StreamFlags struct {
-	Files     []string
-	Recursive bool
-	kustomizationFlags
-	Selector     string
-	Order        string
-	RequireOrder bool
-	// findings receives the findings of stamping; if nil, they are printed.
+// Source reads the manifests of a stream and plans it, as its options say.
+type Source struct {
+	option.Manifests
+	option.Planning
+	// Findings receives the findings of stamping; if nil, they are printed.
 	Findings *fn.Findings
-	DropText bool // drop the text of documents and collect garbage early
-	// Outcome ends the error of an empty stream, "nothing was applied"; "" if the
-	// command writes nothing in any case.
+	// DropText drops the text of documents and collects garbage early.
+	DropText bool
+	// Outcome ends the error of an empty stream, "nothing was applied"; "" if the command writes
+	// nothing in any case.
 	Outcome string
-}
-
-// Register defines the flags.
-func (f *StreamFlags) Register(flags *pflag.FlagSet) {
-	flags.StringSliceVarP(&f.Files, "filename", "f", nil, "file, folder, pattern such as '*.yaml', or URL with manifests; - for standard input")
-	flags.BoolVarP(&f.Recursive, "recursive", "R", false, "read subfolders too")
-	f.kustomizationFlags.register(flags)
-	flags.StringVarP(&f.Selector, "selector", "l", "", "use only the resources whose labels match, as in kubectl: =, ==, !=, in, notin, exists; dependents of other resources wait for these in the cluster")
-	flags.StringVar(&f.Order, "order", "", "file with a SortOrder to stamp the stream with")
-	flags.BoolVar(&f.RequireOrder, "require-order", false, "refuse a stream without an order")
+	// NoSet and NoWait report that the run would have no apply set to roll back to, or would not
+	// wait: no stack may be atomic then.
+	NoSet, NoWait bool
+	// SyncHooksAreSteps plans the hooks that Argo CD runs with the resources of a wave like
+	// these, for a command that numbers the waves anew.
+	SyncHooksAreSteps bool
 }
 
 // ErrNoResources is returned for an empty stream, which must never delete
@@ -67,47 +59,47 @@ var errSkippedFunction = errors.New("no resource has " + "ordapply.dev/layer: th
 
 // Read returns the manifests, stamped with --order. On error it also returns the readable
 // ones.
-func (f *StreamFlags) Read(cmd *cobra.Command) ([]apply.Input, error) {
-	files, err := f.sources(cmd)
+func (s *Source) Read(ctx context.Context, c *console.Console) ([]apply.Input, error) {
+	files, err := s.sources(c)
 	if err != nil {
 		return nil, err
 	}
 	var inputs []apply.Input
 	var errs []error
 	for _, file := range files {
-		manifests, err := ReadEach(cmd, f, file, f.manifests)
+		manifests, err := ReadEach(ctx, c, s, file, s.manifests)
 		errs = append(errs, err)
-		verbose.Of(cmd.Context()).Printf(verbose.Decisions, "%s read from %s", plain.Count(len(manifests), "resource"), sourceName(file))
+		c.Log.Printf(console.Decisions, "%s read from %s", plain.Count(len(manifests), "resource"), sourceName(file))
 		inputs = append(inputs, apply.Inputs(manifests)...)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return inputs, err
 	}
 	if len(inputs) == 0 {
-		return nil, f.withOutcome(ErrNoResources)
+		return nil, s.withOutcome(ErrNoResources)
 	}
-	if f.Order != "" {
-		if err := f.stamp(cmd.Context(), inputs, cmd.ErrOrStderr()); err != nil {
+	if s.Order != "" {
+		if err := s.stamp(ctx, c, inputs); err != nil {
 			return inputs, err
 		}
 	}
-	if f.RequireOrder && !slices.ContainsFunc(inputs, isStamped) {
+	if s.RequireOrder && !slices.ContainsFunc(inputs, isStamped) {
 		return nil, errSkippedFunction
 	}
-	return inputs, f.applySelector(inputs)
+	return inputs, s.applySelector(inputs)
 }
 
 // withOutcome adds the command's outcome to an error, if it would have written.
-func (f *StreamFlags) withOutcome(err error) error {
-	if f.Outcome == "" {
+func (s *Source) withOutcome(err error) error {
+	if s.Outcome == "" {
 		return err
 	}
-	return fmt.Errorf("%w: %s", err, f.Outcome)
+	return fmt.Errorf("%w: %s", err, s.Outcome)
 }
 
 // applySelector marks the resources that the selector does not match.
-func (f *StreamFlags) applySelector(inputs []apply.Input) error {
-	matches, err := f.Matcher()
+func (s *Source) applySelector(inputs []apply.Input) error {
+	matches, err := s.Matcher()
 	if err != nil {
 		return err
 	}
@@ -118,35 +110,35 @@ func (f *StreamFlags) applySelector(inputs []apply.Input) error {
 		}
 	}
 	if left == len(inputs) {
-		return f.withOutcome(fmt.Errorf("no resource of the stream has labels that match --selector=%s", f.Selector))
+		return s.withOutcome(fmt.Errorf("no resource of the stream has labels that match --selector=%s", s.Selector))
 	}
 	return nil
 }
 
 // CheckSet rejects --selector together with an apply set.
-func (f *StreamFlags) CheckSet(set string) error {
-	if set != "" && f.Selector != "" {
+func (s *Source) CheckSet(set string) error {
+	if set != "" && s.Selector != "" {
 		return usage.Errorf("--selector selects a part of the stream, and --applyset needs all of it: the rest would leave the set or be pruned; leave one of them out")
 	}
 	return nil
 }
 
 // Matcher returns a function that reports whether the selector matches labels.
-func (f *StreamFlags) Matcher() (func(map[string]string) bool, error) {
-	selector, err := labels.Parse(f.Selector)
+func (s *Source) Matcher() (func(map[string]string) bool, error) {
+	selector, err := labels.Parse(s.Selector)
 	if err != nil {
-		return nil, usage.Errorf("--selector=%s: %w", f.Selector, err)
+		return nil, usage.Errorf("--selector=%s: %w", s.Selector, err)
 	}
 	return func(of map[string]string) bool { return selector.Matches(labels.Set(of)) }, nil
 }
 
 // ReadEach applies read to the files of one -f argument.
-func ReadEach[T any](cmd *cobra.Command, f *StreamFlags, name string, read func(source string, stream io.Reader) ([]T, error)) ([]T, error) {
-	return abortable.Run(cmd.Context(), f.reading(name), func(ctx context.Context) ([]T, error) {
+func ReadEach[T any](ctx context.Context, c *console.Console, s *Source, name string, read func(source string, stream io.Reader) ([]T, error)) ([]T, error) {
+	return abortable.Run(ctx, s.reading(name), func(ctx context.Context) ([]T, error) {
 		var all []T
 		var errs []error
-		err := f.eachFileOnce(ctx, cmd.InOrStdin(), name, func(source string, stream io.Reader) error {
-			if f.DropText && !abortable.IsReadOnce(ctx) { // else other commands of this process read, too
+		err := s.eachFileOnce(ctx, c, name, func(source string, stream io.Reader) error {
+			if s.DropText && !c.IsShared() { // else other commands of this process read, too
 				stream = &gcTuningReader{Reader: stream}
 			}
 			found, err := read(source, stream)
@@ -158,14 +150,14 @@ func ReadEach[T any](cmd *cobra.Command, f *StreamFlags, name string, read func(
 }
 
 // manifests reads the manifests of one file.
-func (f *StreamFlags) manifests(source string, stream io.Reader) ([]manifest.Manifest, error) {
+func (s *Source) manifests(source string, stream io.Reader) ([]manifest.Manifest, error) {
 	marks := &markReader{Reader: stream}
 	read, err := manifest.Read(source, marks)
 	if err == nil {
 		err = marks.check(source)
 	}
 	for i := range read {
-		if f.DropText {
+		if s.DropText {
 			read[i].Text = nil
 		}
 	}
@@ -201,9 +193,9 @@ func gcPercent(size int) int {
 }
 
 // reading describes the reading of a -f argument, for progress messages.
-func (f *StreamFlags) reading(name string) string {
+func (s *Source) reading(name string) string {
 	switch address := asURL(name); {
-	case f.Kustomize != "":
+	case s.Kustomize != "":
 		return "building the kustomization " + RedactedURL(name)
 	case name == "-":
 		return "reading standard input"
@@ -214,16 +206,16 @@ func (f *StreamFlags) reading(name string) string {
 }
 
 // eachFile opens every file of a -f argument.
-func (f *StreamFlags) eachFile(ctx context.Context, stdin io.Reader, name string, visit func(source string, stream io.Reader) error) error {
-	if f.Kustomize != "" {
-		stream, err := f.build()
+func (s *Source) eachFile(ctx context.Context, c *console.Console, name string, visit func(source string, stream io.Reader) error) error {
+	if s.Kustomize != "" {
+		stream, err := s.build()
 		if err != nil {
 			return err
 		}
 		return visit("kustomize build "+RedactedURL(name), bytes.NewReader(stream))
 	}
 	if name == "-" {
-		if err := visit("STDIN", stdin); err != nil {
+		if err := visit("STDIN", c.In); err != nil {
 			return fmt.Errorf("read standard input: %w", err)
 		}
 		return nil
@@ -235,7 +227,7 @@ func (f *StreamFlags) eachFile(ctx context.Context, stdin io.Reader, name string
 		}
 		return visit(RedactedURL(name), bytes.NewReader(text))
 	}
-	paths, err := f.expand(ctx, name)
+	paths, err := s.expand(ctx, c, name)
 	if err != nil {
 		return err
 	}
@@ -262,14 +254,14 @@ type argumentKey struct {
 	recursive, kustomize, plugins, exec bool
 }
 
-// eachFileOnce is eachFile; in a context of abortable.ReadOnce the files are read once.
-func (f *StreamFlags) eachFileOnce(ctx context.Context, stdin io.Reader, name string, visit func(source string, stream io.Reader) error) error {
-	if !abortable.IsReadOnce(ctx) {
-		return f.eachFile(ctx, stdin, name, visit)
+// eachFileOnce is eachFile; with shared files, they are read once.
+func (s *Source) eachFileOnce(ctx context.Context, c *console.Console, name string, visit func(source string, stream io.Reader) error) error {
+	if !c.IsShared() {
+		return s.eachFile(ctx, c, name, visit)
 	}
-	key := argumentKey{name, f.Recursive, f.Kustomize != "", f.plugins, f.exec}
-	files, err := abortable.Once(ctx, key, func() (all []fileText, err error) {
-		err = f.eachFile(ctx, stdin, name, func(source string, stream io.Reader) error {
+	key := argumentKey{name, s.Recursive, s.Kustomize != "", s.Plugins, s.Exec}
+	files, err := console.Once(c, key, func() (all []fileText, err error) {
+		err = s.eachFile(ctx, c, name, func(source string, stream io.Reader) error {
 			text, err := io.ReadAll(stream)
 			all = append(all, fileText{source, text})
 			return err
@@ -285,14 +277,14 @@ func (f *StreamFlags) eachFileOnce(ctx context.Context, stdin io.Reader, name st
 }
 
 // Bytes returns all files as one stream.
-func (f *StreamFlags) Bytes(cmd *cobra.Command) ([]byte, error) {
-	files, err := f.sources(cmd)
+func (s *Source) Bytes(ctx context.Context, c *console.Console) ([]byte, error) {
+	files, err := s.sources(c)
 	if err != nil {
 		return nil, err
 	}
 	var texts [][]byte
 	for _, file := range files {
-		read, err := ReadEach(cmd, f, file, func(_ string, stream io.Reader) ([][]byte, error) {
+		read, err := ReadEach(ctx, c, s, file, func(_ string, stream io.Reader) ([][]byte, error) {
 			text, err := io.ReadAll(tree.NewReader(stream))
 			return [][]byte{text}, err
 		})
@@ -307,15 +299,15 @@ func (f *StreamFlags) Bytes(cmd *cobra.Command) ([]byte, error) {
 
 // sources returns the -f arguments, or the one of -k; without either, standard
 // input if it is piped.
-func (f *StreamFlags) sources(cmd *cobra.Command) ([]string, error) {
+func (s *Source) sources(c *console.Console) ([]string, error) {
 	switch {
-	case f.Kustomize != "" && (len(f.Files) > 0 || f.Recursive):
+	case s.Kustomize != "" && (len(s.Files) > 0 || s.Recursive):
 		return nil, usage.Errorf("-k builds one folder with a kustomization: leave out -f and -R")
-	case f.Kustomize != "":
-		return []string{f.Kustomize}, nil
-	case len(f.Files) > 0:
-		return f.Files, nil
-	case IsPiped(cmd.InOrStdin()):
+	case s.Kustomize != "":
+		return []string{s.Kustomize}, nil
+	case len(s.Files) > 0:
+		return s.Files, nil
+	case IsPiped(c.In):
 		return []string{"-"}, nil
 	}
 	return nil, usage.Errorf("no manifests: name a file with -f or a kustomization with -k, or pipe them in")
@@ -323,7 +315,7 @@ func (f *StreamFlags) sources(cmd *cobra.Command) ([]string, error) {
 
 // expand returns the manifest files of a -f argument: a file, a folder or, as
 // in kubectl, a glob pattern if no such file exists.
-func (f *StreamFlags) expand(ctx context.Context, name string) ([]string, error) {
+func (s *Source) expand(ctx context.Context, c *console.Console, name string) ([]string, error) {
 	names := []string{name}
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
 		if names, err = filepath.Glob(name); err != nil {
@@ -335,7 +327,7 @@ func (f *StreamFlags) expand(ctx context.Context, name string) ([]string, error)
 	}
 	var paths []string
 	for _, name := range names {
-		files, err := f.manifestsOf(ctx, name)
+		files, err := s.manifestsOf(ctx, c, name)
 		if err != nil {
 			return nil, err
 		}
@@ -345,7 +337,7 @@ func (f *StreamFlags) expand(ctx context.Context, name string) ([]string, error)
 }
 
 // manifestsOf returns the manifest files of a folder, or the file itself.
-func (f *StreamFlags) manifestsOf(ctx context.Context, name string) ([]string, error) {
+func (s *Source) manifestsOf(ctx context.Context, c *console.Console, name string) ([]string, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, fmt.Errorf("read the manifests: %w", err)
@@ -358,7 +350,7 @@ func (f *StreamFlags) manifestsOf(ctx context.Context, name string) ([]string, e
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && path != name && !f.Recursive:
+		case entry.IsDir() && path != name && !s.Recursive:
 			return filepath.SkipDir
 		case entry.IsDir():
 		case slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)):
@@ -368,7 +360,7 @@ func (f *StreamFlags) manifestsOf(ctx context.Context, name string) ([]string, e
 		}
 		return nil
 	})
-	kustomization := func(path string) bool { return isKustomization(ctx, path) }
+	kustomization := func(path string) bool { return isKustomization(ctx, c, path) }
 	switch {
 	case err != nil || slices.ContainsFunc(paths, func(path string) bool { return !kustomization(path) }):
 	case len(paths) > 0 || slices.ContainsFunc(others, kustomization):
@@ -389,45 +381,45 @@ func IsPiped(stdin io.Reader) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice == 0
 }
 
-// Same returns the flags that select the same manifests and order.
-func (f *StreamFlags) Same() []string {
-	files := slices.Clone(f.Files)
+// SameManifests returns the flags that select the same manifests and order.
+func (s *Source) SameManifests() []string {
+	files := slices.Clone(s.Files)
 	for i := range files {
 		files[i] = RedactedURL(files[i])
 	}
 	flags := []string{"-f", plain.ShellQuote(cmp.Or(strings.Join(files, ","), "-"))}
-	if f.Kustomize != "" {
-		flags = []string{"-k", plain.ShellQuote(RedactedURL(f.Kustomize))}
+	if s.Kustomize != "" {
+		flags = []string{"-k", plain.ShellQuote(RedactedURL(s.Kustomize))}
 	}
-	if f.plugins {
+	if s.Plugins {
 		flags = append(flags, "--enable-alpha-plugins")
 	}
-	if f.exec {
+	if s.Exec {
 		flags = append(flags, "--enable-exec")
 	}
-	if f.Recursive {
+	if s.Recursive {
 		flags = append(flags, "-R")
 	}
-	if f.Selector != "" {
-		flags = append(flags, "-l", "'"+strings.ReplaceAll(f.Selector, "'", `'\''`)+"'")
+	if s.Selector != "" {
+		flags = append(flags, "-l", "'"+strings.ReplaceAll(s.Selector, "'", `'\''`)+"'")
 	}
-	if f.Order != "" {
-		flags = append(flags, "--order", plain.ShellQuote(f.Order))
+	if s.Order != "" {
+		flags = append(flags, "--order", plain.ShellQuote(s.Order))
 	}
 	return flags
 }
 
 // ReadLive returns the objects of all files unchanged. Unlike manifests to
 // apply, they may have no name.
-func (f *StreamFlags) ReadLive(cmd *cobra.Command) ([]*unstructured.Unstructured, error) {
-	files, err := f.sources(cmd)
+func (s *Source) ReadLive(ctx context.Context, c *console.Console) ([]*unstructured.Unstructured, error) {
+	files, err := s.sources(c)
 	if err != nil {
 		return nil, err
 	}
 	var objects []*unstructured.Unstructured
 	var errs []error
 	for _, file := range files {
-		read, err := ReadEach(cmd, f, file, manifest.ReadLive)
+		read, err := ReadEach(ctx, c, s, file, manifest.ReadLive)
 		for _, m := range read {
 			objects = append(objects, m.Unstructured)
 		}

@@ -7,39 +7,23 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
-	"github.com/ordapply/ordapply/internal/cli/abortable"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/limits"
 	"github.com/ordapply/ordapply/internal/text/tree"
 )
 
-// kustomizationFlags configure the build of -k, with kustomize's names and
-// defaults: functions, such as a SortOrder transformer, run only if the flags
-// allow it.
-type kustomizationFlags struct {
-	Kustomize string
-	plugins   bool
-	exec      bool
-}
-
-func (f *kustomizationFlags) register(flags *pflag.FlagSet) {
-	flags.StringVarP(&f.Kustomize, "kustomize", "k", "", "folder with a kustomization to build, instead of -f")
-	flags.BoolVar(&f.plugins, "enable-alpha-plugins", false, "with -k, let the kustomization run functions")
-	flags.BoolVar(&f.exec, "enable-exec", false, "with -k and --enable-alpha-plugins, let functions run programs on this machine")
-}
-
 // isKustomization reports whether a file is a kustomization by its name and
 // content. A resource of another tool's kind Kustomization is not.
-func isKustomization(ctx context.Context, path string) bool {
+func isKustomization(ctx context.Context, c *console.Console, path string) bool {
 	if !slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(path)) {
 		return false
 	}
-	text, err := abortable.ReadFile(ctx, path, "-f")
+	text, err := c.ReadFile(ctx, path, "-f")
 	var head struct {
 		APIVersion string `json:"apiVersion"`
 	}
@@ -71,14 +55,15 @@ func (f *boundedFiles) ReadFile(name string) ([]byte, error) {
 	return text, nil
 }
 
-// build returns the output of `kustomize build`.
-func (f *kustomizationFlags) build() ([]byte, error) {
+// build returns the output of `kustomize build`, with kustomize's defaults: functions, such as a
+// SortOrder transformer, run only if the options allow it.
+func (s *Source) build() ([]byte, error) {
 	options := krusty.MakeDefaultOptions()
-	if f.plugins {
+	if s.Plugins {
 		options.PluginConfig = types.EnabledPluginConfig(types.BploUseStaticallyLinked)
-		options.PluginConfig.FnpLoadingOptions.EnableExec = f.exec
+		options.PluginConfig.FnpLoadingOptions.EnableExec = s.Exec
 	}
-	resources, err := krusty.MakeKustomizer(options).Run(&boundedFiles{FileSystem: filesys.MakeFsOnDisk(), repeated: map[string]int{}}, f.Kustomize)
+	resources, err := krusty.MakeKustomizer(options).Run(&boundedFiles{FileSystem: filesys.MakeFsOnDisk(), repeated: map[string]int{}}, s.Kustomize)
 	switch {
 	case err != nil && strings.Contains(err.Error(), "external plugins disabled"):
 		return nil, fmt.Errorf("build the kustomization: %w; enable functions with --enable-alpha-plugins, and functions that run programs on this machine also with --enable-exec; "+

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/operation/option"
 	"github.com/ordapply/ordapply/test/smallmemory"
 )
 
@@ -35,11 +36,11 @@ func TestAliasesOfAKustomizationAreBounded(t *testing.T) {
 	if !smallmemory.Within(t, 3072) {
 		return
 	}
-	built, err := (&kustomizationFlags{Kustomize: writeKustomization(t, 2, 100, 3)}).build()
+	built, err := (&Source{Manifests: option.Manifests{Kustomize: writeKustomization(t, 2, 100, 3)}}).build()
 	require.NoError(t, err)
 	require.Contains(t, string(built), "k2: "+strings.Repeat("s", 100))
-	_, err = (&kustomizationFlags{Kustomize: writeKustomization(t, 1, 1<<20, 5000)}).build()
+	_, err = (&Source{Manifests: option.Manifests{Kustomize: writeKustomization(t, 1, 1<<20, 5000)}}).build()
 	require.ErrorContains(t, err, "0.yaml: its aliases expand to more than 16 MiB")
-	_, err = (&kustomizationFlags{Kustomize: writeKustomization(t, 50, 100<<10, 150)}).build()
+	_, err = (&Source{Manifests: option.Manifests{Kustomize: writeKustomization(t, 50, 100<<10, 150)}}).build()
 	require.ErrorContains(t, err, "4.yaml: the aliases of this file, and of those before it, expand to more than 64 MiB")
 }

@@ -3,37 +3,38 @@ package input
 import (
 	"context"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/cli/console"
+	"github.com/ordapply/ordapply/internal/cli/flags"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// Offline holds the flags of commands that plan without a cluster.
+// Offline plans without a cluster.
 type Offline struct {
-	StreamFlags
-	PlanFlags
-	Namespace string
+	Source
+	Namespace string // of objects without one
 }
 
 // Register defines the flags.
-func (o *Offline) Register(cmd *cobra.Command) {
-	o.StreamFlags.Register(cmd.Flags())
-	o.PlanFlags.Register(cmd.Flags())
-	cmd.Flags().StringVarP(&o.Namespace, "namespace", "n", "default", "namespace of objects without one")
+func (o *Offline) Register(set *pflag.FlagSet) {
+	flags.Manifests(set, &o.Manifests)
+	flags.Planning(set, &o.Planning)
+	set.StringVarP(&o.Namespace, "namespace", "n", "default", "namespace of objects without one")
 }
 
 // Load reads the manifests and the planning options.
-func (o *Offline) Load(cmd *cobra.Command) ([]apply.Input, ordering.Options, error) {
-	return ReadAll(cmd, &o.StreamFlags, &o.PlanFlags, func(context.Context) apply.Scope { return o.Scope() })
+func (o *Offline) Load(ctx context.Context, c *console.Console) ([]apply.Input, ordering.Options, error) {
+	return o.ReadAll(ctx, c, func(context.Context) apply.Scope { return o.Scope() })
 }
 
 // Scope returns the scope of a stream without a cluster.
 func (o *Offline) Scope() apply.Scope { return apply.Scope{Namespace: o.Namespace} }
 
 // LoadPlan reads and plans the manifests.
-func (o *Offline) LoadPlan(cmd *cobra.Command) (*apply.Stream, []apply.Input, *ordering.Plan, error) {
-	inputs, options, err := o.Load(cmd)
+func (o *Offline) LoadPlan(ctx context.Context, c *console.Console) (*apply.Stream, []apply.Input, *ordering.Plan, error) {
+	inputs, options, err := o.Load(ctx, c)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -46,7 +47,7 @@ func (o *Offline) LoadPlan(cmd *cobra.Command) (*apply.Stream, []apply.Input, *o
 }
 
 // Plan reads the manifests and returns their plan.
-func (o *Offline) Plan(cmd *cobra.Command) (*ordering.Plan, error) {
-	_, _, plan, err := o.LoadPlan(cmd)
+func (o *Offline) Plan(ctx context.Context, c *console.Console) (*ordering.Plan, error) {
+	_, _, plan, err := o.LoadPlan(ctx, c)
 	return plan, err
 }

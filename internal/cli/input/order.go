@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/health"
-	"github.com/ordapply/ordapply/internal/cli/abortable"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/sortorder"
@@ -23,8 +23,8 @@ type OrderFile struct {
 }
 
 // ReadOrder reads the file of --order.
-func ReadOrder(ctx context.Context, name string) (*OrderFile, error) {
-	text, err := abortable.ReadFile(ctx, name, "--order")
+func ReadOrder(ctx context.Context, c *console.Console, name string) (*OrderFile, error) {
+	text, err := c.ReadFile(ctx, name, "--order")
 	if err != nil {
 		return nil, fmt.Errorf("read the order: %w", err)
 	}
@@ -76,8 +76,8 @@ func ParseStoredOrder(name string, text []byte) (*OrderFile, error) {
 }
 
 // ReadSortOrder reads the SortOrder of --order.
-func ReadSortOrder(ctx context.Context, name string) (*sortorder.Order, error) {
-	file, err := ReadOrder(ctx, name)
+func ReadSortOrder(ctx context.Context, c *console.Console, name string) (*sortorder.Order, error) {
+	file, err := ReadOrder(ctx, c, name)
 	if err == nil && file.Order == nil {
 		err = fmt.Errorf("%s has stacks but no sortOrder: nothing to sort by", name)
 	}
@@ -98,11 +98,11 @@ func (f *OrderFile) RulesOf(obj *unstructured.Unstructured) *health.Rules {
 }
 
 // UseHealthRules adds the health rules of a file of --order; "" means no file.
-func UseHealthRules(ctx context.Context, assessor *health.Assessor, order string) error {
+func UseHealthRules(ctx context.Context, c *console.Console, assessor *health.Assessor, order string) error {
 	if order == "" {
 		return nil
 	}
-	file, err := ReadOrder(ctx, order)
+	file, err := ReadOrder(ctx, c, order)
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func withoutSyncHooks(inputs []apply.Input, options ordering.Options) []apply.In
 }
 
 // LeaveOutArgoHooks leaves out Argo CD's hooks, or refuses them, where they are not run.
-func (f *PlanFlags) LeaveOutArgoHooks(stream *apply.Stream, options ordering.Options) (skipped []ordering.Skipped, err error) {
+func (s *Source) LeaveOutArgoHooks(stream *apply.Stream, options ordering.Options) (skipped []ordering.Skipped, err error) {
 	if options.RunHooks || options.OrderSource != ordering.OrderSourceArgoCD {
 		return nil, nil
 	}

@@ -4,54 +4,29 @@ import (
 	"context"
 	"strings"
 
-	"github.com/spf13/pflag"
-
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/internal/judge/condition"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// PlanFlags control the build of the plan.
-type PlanFlags struct {
-	// SyncHooksAreSteps plans the hooks that Argo CD runs with the resources of a wave like
-	// these, for a command that numbers the waves anew.
-	SyncHooksAreSteps bool
-
-	frame             string
-	Hooks             string
-	prerequisites     bool
-	prerequisiteKinds []string
-	charts            []string
-	flags             *pflag.FlagSet // the command's flags; on the command line they take precedence over annotations
-}
-
-// Register defines the flags.
-func (f *PlanFlags) Register(flags *pflag.FlagSet) {
-	f.flags = flags
-	flags.StringVar(&f.frame, "frame", "", "which order to use for a stream that has several: argocd, helm or none; the stamps of a SortOrder take precedence")
-	flags.StringVar(&f.Hooks, "hooks", "run", `what to do with hooks: "run" them as Helm does, or as Argo CD does where its annotations define the order; "skip" or "refuse" them`)
-	flags.BoolVar(&f.prerequisites, "prerequisites", true, "apply CRDs and Namespaces before everything else, unless something else places them")
-	flags.StringSliceVar(&f.prerequisiteKinds, "prerequisite-kinds", nil, "further kinds to apply before everything else, such as StorageClass or Issuer.cert-manager.io")
-	flags.StringSliceVar(&f.charts, "chart", nil, "folder of the Helm chart that the stream was rendered from, or its .tgz; preserves the order of its subcharts")
-}
-
 // options returns the options for package ordering. order is the file of
 // --order, or ""; it may group resources into stacks.
-func (f *PlanFlags) options(ctx context.Context, order string) (ordering.Options, error) {
-	for i, kind := range f.prerequisiteKinds {
-		f.prerequisiteKinds[i] = strings.TrimSpace(kind)
+func (s *Source) options(ctx context.Context, c *console.Console, order string) (ordering.Options, error) {
+	for i, kind := range s.PrerequisiteKinds {
+		s.PrerequisiteKinds[i] = strings.TrimSpace(kind)
 	}
-	options := ordering.Options{NoPrerequisites: !f.prerequisites, PrerequisiteKinds: f.prerequisiteKinds, SkipHooks: f.Hooks == "skip", RunHooks: f.Hooks == "run", Condition: condition.MatchConditions()}
+	options := ordering.Options{NoPrerequisites: s.Prerequisites.Off, PrerequisiteKinds: s.PrerequisiteKinds, SkipHooks: s.Hooks == "skip", RunHooks: s.Hooks == "run", Condition: condition.MatchConditions()}
 	var err error
-	if options.OrderSource, err = ordering.ParseOrderSource(f.frame); err != nil {
+	if options.OrderSource, err = ordering.ParseOrderSource(s.Frame); err != nil {
 		return options, usage.Errorf("--frame: %w", err)
 	}
-	if f.Hooks != "run" && f.Hooks != "refuse" && f.Hooks != "skip" {
-		return options, usage.Errorf("--hooks=%s: write run, skip or refuse", f.Hooks)
+	if s.Hooks != "run" && s.Hooks != "refuse" && s.Hooks != "skip" {
+		return options, usage.Errorf("--hooks=%s: write run, skip or refuse", s.Hooks)
 	}
-	for _, folder := range f.charts {
-		charts, err := ReadCharts(ctx, folder)
+	for _, folder := range s.Charts {
+		charts, err := ReadCharts(ctx, c, folder)
 		if err != nil {
 			return options, err
 		}
@@ -60,7 +35,7 @@ func (f *PlanFlags) options(ctx context.Context, order string) (ordering.Options
 	if order == "" {
 		return options, nil
 	}
-	file, err := ReadOrder(ctx, order)
+	file, err := ReadOrder(ctx, c, order)
 	if err != nil {
 		return options, err
 	}
@@ -69,22 +44,22 @@ func (f *PlanFlags) options(ctx context.Context, order string) (ordering.Options
 	return options, nil
 }
 
-// Same returns the flags that produce the same plan from the same manifests.
-func (f *PlanFlags) Same() []string {
+// SamePlanning returns the flags that produce the same plan from the same manifests.
+func (s *Source) SamePlanning() []string {
 	var flags []string
-	if f.frame != "" {
-		flags = append(flags, "--frame", plain.ShellQuote(f.frame))
+	if s.Frame != "" {
+		flags = append(flags, "--frame", plain.ShellQuote(s.Frame))
 	}
-	if f.Hooks != "run" {
-		flags = append(flags, "--hooks", plain.ShellQuote(f.Hooks))
+	if s.Hooks != "run" {
+		flags = append(flags, "--hooks", plain.ShellQuote(s.Hooks))
 	}
-	if !f.prerequisites {
+	if s.Prerequisites.Off {
 		flags = append(flags, "--prerequisites=false")
 	}
-	for _, kind := range f.prerequisiteKinds {
+	for _, kind := range s.PrerequisiteKinds {
 		flags = append(flags, "--prerequisite-kinds", plain.ShellQuote(kind))
 	}
-	for _, folder := range f.charts {
+	for _, folder := range s.Charts {
 		flags = append(flags, "--chart", plain.ShellQuote(folder))
 	}
 	return flags

@@ -15,21 +15,21 @@ import (
 // everything that is wrong with the manifests, their annotations and their
 // order; nothing has been written then. It updates options from the stream's
 // annotations. t is nil without a cluster.
-func (f *PlanFlags) PlanStream(inputs []apply.Input, scope apply.Scope, options *ordering.Options, t *connect.Target) (*apply.Stream, *ordering.Plan, error) {
+func (s *Source) PlanStream(inputs []apply.Input, scope apply.Scope, options *ordering.Options, t *connect.Target) (*apply.Stream, *ordering.Plan, error) {
 	inputs = MarkHooks(inputs, options)
-	if f.SyncHooksAreSteps {
+	if s.SyncHooksAreSteps {
 		inputs = withoutSyncHooks(inputs, *options)
 	}
 	stream, err := apply.NewStream(inputs, scope)
-	skipped, refused := f.LeaveOutArgoHooks(stream, *options)
+	skipped, refused := s.LeaveOutArgoHooks(stream, *options)
 	faults, remarks := checkAnnotations(stream)
-	ordered, notes, switchErr := f.switches(stream, options)
+	ordered, notes, switchErr := s.switches(stream, options)
 	wrongKinds, idleKinds := lint.CheckKinds(stream.Resources, *options, t.ServedKinds())
 	plan, planErr := stream.Plan(*options)
 	if err := errors.Join(err, errors.Join(faults...), switchErr, errors.Join(wrongKinds...), planErr, refused, checkHooks(stream, options.OrderSource)); err != nil {
 		return nil, nil, err
 	}
-	if err := f.checkAtomic(options.Stacks, ordered); err != nil {
+	if err := s.checkAtomic(options.Stacks, ordered); err != nil {
 		return nil, nil, err
 	}
 	if !ordered {
@@ -49,23 +49,18 @@ func CheckedStream(inputs []apply.Input, scope apply.Scope) (*apply.Stream, erro
 	return stream, errors.Join(err, errors.Join(faults...))
 }
 
-// checkAtomic rejects flags with which a stack cannot be atomic. Without an apply set
+// checkAtomic rejects options with which a stack cannot be atomic. Without an apply set
 // its earlier state is not known, without waiting its outcome is not known, and without
-// an order other resources use it before it is ready. Only flags that the verb has are
-// checked: vet, for example, has no --applyset.
-func (f *PlanFlags) checkAtomic(stacks []ordering.Stack, ordered bool) error {
+// an order other resources use it before it is ready.
+func (s *Source) checkAtomic(stacks []ordering.Stack, ordered bool) error {
 	at := slices.IndexFunc(stacks, func(s ordering.Stack) bool { return s.Atomic })
 	if at < 0 {
 		return nil
 	}
-	is := func(name, value string) bool {
-		flag := f.flags.Lookup(name)
-		return flag != nil && flag.Value.String() == value
-	}
 	switch stack := stacks[at].Name; {
-	case is("applyset", ""):
+	case s.NoSet:
 		return usage.Errorf("stack %s is atomic, which requires an apply set to roll back to: name one with --applyset", stack)
-	case is("wait", "false"):
+	case s.NoWait:
 		return usage.Errorf("stack %s is atomic, which requires waiting until it is ready: leave out --wait=false", stack)
 	case !ordered:
 		return usage.Errorf("stack %s is atomic, and without an order others may use it before it is ready: set --ordering", stack)

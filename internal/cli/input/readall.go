@@ -4,21 +4,20 @@ import (
 	"context"
 	"errors"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/ordering"
 )
 
 // ReadAll reads the manifests and the planning options. If a manifest or the
 // order cannot be read, the error also contains everything that is wrong with
 // the rest, so that it can be fixed in one pass.
-func ReadAll(cmd *cobra.Command, in *StreamFlags, planning *PlanFlags, scope func(context.Context) apply.Scope) ([]apply.Input, ordering.Options, error) {
-	inputs, options, wrong := readParts(cmd, in, planning)
-	if wrong == nil || len(inputs) == 0 || cmd.Context().Err() != nil {
+func (s *Source) ReadAll(ctx context.Context, c *console.Console, scope func(context.Context) apply.Scope) ([]apply.Input, ordering.Options, error) {
+	inputs, options, wrong := s.readParts(ctx, c)
+	if wrong == nil || len(inputs) == 0 || ctx.Err() != nil {
 		return inputs, options, wrong
 	}
-	stream, err := apply.NewStream(MarkHooks(inputs, &options), scope(cmd.Context()))
+	stream, err := apply.NewStream(MarkHooks(inputs, &options), scope(ctx))
 	faults, _ := checkAnnotations(stream)
 	plan, unplanned := stream.Plan(options)
 	if plan != nil {
@@ -29,17 +28,17 @@ func ReadAll(cmd *cobra.Command, in *StreamFlags, planning *PlanFlags, scope fun
 
 // readParts reads the manifests and the planning options. With errors it returns the
 // readable parts.
-func readParts(cmd *cobra.Command, in *StreamFlags, planning *PlanFlags) ([]apply.Input, ordering.Options, error) {
-	options, wrong := planning.options(cmd.Context(), in.Order)
-	reading := *in
+func (s *Source) readParts(ctx context.Context, c *console.Console) ([]apply.Input, ordering.Options, error) {
+	options, wrong := s.options(ctx, c, s.Order)
+	reading := *s
 	if wrong != nil {
-		without, other := planning.options(cmd.Context(), "")
-		if other != nil || in.Order == "" { // the error is not in the order
+		without, other := s.options(ctx, c, "")
+		if other != nil || s.Order == "" { // the error is not in the order
 			return nil, options, wrong
 		}
 		options, reading.Order, reading.RequireOrder = without, "", false
 	}
-	inputs, unread := reading.Read(cmd)
+	inputs, unread := reading.Read(ctx, c)
 	if wrong != nil && errors.Is(unread, ErrNoResources) {
 		unread = nil
 	}

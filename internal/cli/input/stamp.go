@@ -3,11 +3,11 @@ package input
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/fn"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	internalfields "github.com/ordapply/ordapply/internal/fields"
 	"github.com/ordapply/ordapply/internal/plan/stamp"
 	"github.com/ordapply/ordapply/kube"
@@ -17,8 +17,8 @@ import (
 // stamp writes the file of --order into the annotations of the objects: the stamps of a
 // SortOrder, as the function does during a build, and the fields that are left to other
 // managers.
-func (f *StreamFlags) stamp(ctx context.Context, inputs []apply.Input, stderr io.Writer) error {
-	read, err := ReadOrder(ctx, f.Order)
+func (s *Source) stamp(ctx context.Context, c *console.Console, inputs []apply.Input) error {
+	read, err := ReadOrder(ctx, c, s.Order)
 	if err != nil {
 		return err
 	}
@@ -36,10 +36,10 @@ func (f *StreamFlags) stamp(ctx context.Context, inputs []apply.Input, stderr io
 	}
 	objects := func(i int) map[string]any { return inputs[i].Object.Object }
 	decision := fn.Planner{Order: read.Order, Objects: objects}.Plan(metas)
-	if remarks := decision.Findings.Remarks(); f.Findings == nil {
-		fmt.Fprint(stderr, remarks.Lines())
+	if remarks := decision.Findings.Remarks(); s.Findings == nil {
+		fmt.Fprint(c.Err, remarks.Lines())
 	} else {
-		*f.Findings = remarks
+		*s.Findings = remarks
 	}
 	if decision.Findings.Failed() {
 		return decision.Findings.Err()

@@ -6,10 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/spf13/pflag"
-
 	"github.com/ordapply/ordapply/apply"
-	"github.com/ordapply/ordapply/internal/cli/flags"
+	"github.com/ordapply/ordapply/operation/option"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -18,10 +16,10 @@ import (
 // takes precedence over the annotation, and the annotation over the environment
 // and the config file, which apply to many streams.
 
-// featureEnabled reports whether a feature is on for a stream. flag is the command's
-// flag for it, or nil. note is set if an annotation decided.
-func featureEnabled(stream *apply.Stream, key string, flag *pflag.Flag) (on bool, note string, err error) {
-	on = flag == nil || flag.Value.String() == "true"
+// featureEnabled reports whether a feature is on for a stream. note is set if an annotation
+// decided.
+func featureEnabled(stream *apply.Stream, key string, option option.Switch) (on bool, note string, err error) {
+	on = !option.Off
 	var first *ordering.Resource
 	var value bool
 	all := slices.Concat(stream.Resources, stream.Excluded, stream.Hooks)
@@ -37,7 +35,7 @@ func featureEnabled(stream *apply.Stream, key string, flag *pflag.Flag) (on bool
 				r.ID, at(r.Source), key, enabled, first.ID, value)
 		}
 	}
-	if first == nil || value == on || flag != nil && flags.IsOnCommandLine(flag) {
+	if first == nil || value == on || option.Given {
 		return on, "", nil
 	}
 	return value, fmt.Sprintf("%s: annotation %s is %t, which applies to the whole stream", first.ID, key, value), nil
@@ -45,16 +43,16 @@ func featureEnabled(stream *apply.Stream, key string, flag *pflag.Flag) (on bool
 
 // switches applies the annotations of a stream to the options, and returns
 // notes.
-func (f *PlanFlags) switches(stream *apply.Stream, options *ordering.Options) (ordered bool, notes []string, err error) {
-	first, firstNote, err := featureEnabled(stream, ordering.PrerequisitesAnnotation, f.flags.Lookup("prerequisites"))
-	ordered, orderedNote, orderedErr := featureEnabled(stream, ordering.OrderingAnnotation, f.flags.Lookup("ordering"))
+func (s *Source) switches(stream *apply.Stream, options *ordering.Options) (ordered bool, notes []string, err error) {
+	first, firstNote, err := featureEnabled(stream, ordering.PrerequisitesAnnotation, s.Prerequisites)
+	ordered, orderedNote, orderedErr := featureEnabled(stream, ordering.OrderingAnnotation, s.Ordering)
 	options.NoPrerequisites = !first
 	for _, note := range []string{orderedNote, firstNote} {
 		if note != "" {
 			notes = append(notes, note)
 		}
 	}
-	if required := f.flags.Lookup("require-order"); !ordered && orderedErr == nil && required != nil && required.Value.String() == "true" {
+	if s.RequireOrder && !ordered && orderedErr == nil {
 		orderedErr = fmt.Errorf("%s; --require-order refuses a stream without an order: remove the annotation, or leave out the flag", orderedNote)
 	}
 	return ordered, notes, errors.Join(err, orderedErr)

@@ -66,7 +66,7 @@ func TestATokenStaysWithItsServer(t *testing.T) {
 	from := &http.Request{URL: &url.URL{Scheme: "https", Host: "here"}}
 	err = checkRedirect(&http.Request{URL: &url.URL{Scheme: "http", Host: "there", RawQuery: "token=hunter2"}}, []*http.Request{from})
 	require.EqualError(t, err, "it redirects to http://there?xxxxx, which is not HTTPS")
-	var f StreamFlags
+	var f Source
 	require.Equal(t, "reading https://xxxxx@here/m?xxxxx", f.reading("https://jane:hunter2@here/m?token=hunter2"))
 }
 

@@ -1,24 +1,24 @@
 package input
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
-
-	"github.com/spf13/cobra"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/fn"
 	"github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/internal/author/lint"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/ordering"
 )
 
 // Vet returns all findings about a stream, problems first.
-func (o *Offline) Vet(cmd *cobra.Command) ([]lint.Finding, error) {
+func (o *Offline) Vet(ctx context.Context, c *console.Console) ([]lint.Finding, error) {
 	o.Findings = &fn.Findings{}
-	inputs, options, wrong := readParts(cmd, &o.StreamFlags, &o.PlanFlags)
-	if wrong != nil && (len(inputs) == 0 || cmd.Context().Err() != nil) {
+	inputs, options, wrong := o.readParts(ctx, c)
+	if wrong != nil && (len(inputs) == 0 || ctx.Err() != nil) {
 		return nil, wrong
 	}
 	stream, err := apply.NewStream(MarkHooks(inputs, &options), o.Scope())

@@ -17,20 +17,11 @@ import (
 // it wrote before.
 const Marker = "<!-- ordapply plan -->"
 
-// commentSize is the default size of a comment, in bytes: GitHub takes 65,536 characters.
-const commentSize = 65_000
+// CommentSize is the default size of a comment, in bytes: GitHub takes 65,536 characters.
+const CommentSize = 65_000
 
 // MinCommentSize is the least size of a comment.
 const MinCommentSize = 1_000
-
-// WithoutHead returns a comment without its mark, and without the heading that names the
-// cluster.
-func WithoutHead(text string) string {
-	if _, rest, found := strings.Cut(text, "</h3>\n\n"); found && strings.HasPrefix(text, Marker) {
-		return rest
-	}
-	return text
-}
 
 // Limits of text from elsewhere, in characters.
 const (
@@ -41,7 +32,8 @@ const (
 // comment is a plan in Markdown. Text from the stream and the cluster is either HTML in a
 // code element or in a fenced block, so that it can neither end its block nor mention people.
 type comment struct {
-	size    int // in bytes, at most
+	size    int  // in bytes, at most
+	marked  bool // begins with Marker
 	head    string
 	entries []entry
 	notes   string // foreign
@@ -75,7 +67,10 @@ func (c *comment) write(w io.Writer) error {
 	listed, left := c.fitLines(c.size - forNotes - len(Marker) - len(c.head))
 	c.fitDetails(listed, left)
 	var b strings.Builder
-	b.WriteString(Marker + "\n" + c.head)
+	if c.marked {
+		b.WriteString(Marker + "\n")
+	}
+	b.WriteString(c.head)
 	for i := range listed {
 		b.WriteString(c.text(i))
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,52 +10,29 @@ import (
 	"strings"
 
 	"github.com/pmezard/go-difflib/difflib"
-	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/apply/preview"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/kube"
 )
 
-// NewDiff returns the command diff.
-func NewDiff() *cobra.Command {
-	var f previewFlags
-	cmd := &cobra.Command{
-		Use:   "diff -f FILE",
-		Short: "Show what apply would change, as a unified diff",
-		Long: `diff compares live objects with the result of an apply, by dry runs on the API
-server. Nothing is written. Values of Secrets are masked.
-
-It exits with 0 if nothing would change, 1 if something would, and more than
-1 on an error. KUBECTL_EXTERNAL_DIFF names another program to compare with, as for
-kubectl.`,
-		Example: `  kustomize build . | ordapply diff -f -
-  KUBECTL_EXTERNAL_DIFF="colordiff -N -u" ordapply diff -f app.yaml`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.diff(cmd) },
-	}
-	f.register(cmd)
-	return cmd
-}
-
 // ErrDifferent is returned by a diff that found differences.
 var ErrDifferent = errors.New("there are differences")
 
-func (f *previewFlags) diff(cmd *cobra.Command) error {
-	p, err := f.preview(cmd)
-	if err != nil {
-		return err
-	}
-	p.warn(cmd.ErrOrStderr())
+// Diff prints the preview as a unified diff, or runs an external diff program on it. It returns
+// ErrDifferent if there are differences.
+func (p *Previewed) Diff(ctx context.Context, c *console.Console) error {
+	p.Warn(c.Err)
 	pairs, err := p.pairs()
 	if err != nil {
 		return err
 	}
-	p.printDetails(cmd.ErrOrStderr())
-	different, err := p.show(cmd, pairs)
-	if err := errors.Join(err, p.preview.Err()); err != nil {
+	p.printDetails(c.Err)
+	different, err := p.show(ctx, c, pairs)
+	if err := errors.Join(err, p.Preview.Err()); err != nil {
 		return err
 	}
 	if different {
@@ -71,9 +49,9 @@ type diffPair struct {
 }
 
 // pairs returns the resources that would change.
-func (p *previewed) pairs() ([]diffPair, error) {
+func (p *Previewed) pairs() ([]diffPair, error) {
 	var out []diffPair
-	for _, row := range p.preview.Rows {
+	for _, row := range p.Preview.Rows {
 		one, err := pairOf(row)
 		if err != nil {
 			return nil, err
@@ -103,14 +81,14 @@ func pairOf(row preview.Row) (one diffPair, err error) {
 }
 
 // printDetails prints the details of rows and the notes of the plan.
-func (p *previewed) printDetails(w io.Writer) {
-	for _, row := range p.preview.Rows {
+func (p *Previewed) printDetails(w io.Writer) {
+	for _, row := range p.Preview.Rows {
 		if row.Detail != "" {
 			plain.Fprintf(w, "%s: %s: %s\n", row.ID.String(), row.Action, row.Detail)
 		}
 	}
-	p.plan.WriteHooks(w)
-	for _, note := range p.plan.Notes {
+	p.Plan.WriteHooks(w)
+	for _, note := range p.Plan.Notes {
 		plain.Fprintf(w, "note: %s\n", note)
 	}
 }
@@ -139,16 +117,16 @@ func inYAML(obj *unstructured.Unstructured) (string, error) {
 
 // show prints the differences, or runs an external diff program, and reports
 // whether there are any. An object may be adopted without any changed field.
-func (p *previewed) show(cmd *cobra.Command, pairs []diffPair) (different bool, err error) {
+func (p *Previewed) show(ctx context.Context, c *console.Console, pairs []diffPair) (different bool, err error) {
 	if os.Getenv(externalDiffVariable) != "" {
-		return runExternalDiff(cmd, pairs)
+		return runExternalDiff(ctx, c, pairs)
 	}
 	for _, one := range pairs {
-		if err := plain.WriteLines(cmd.OutOrStdout(), one.write); err != nil {
+		if err := plain.WriteLines(c.Out, one.write); err != nil {
 			return false, err
 		}
 	}
-	return p.preview.Changes(), nil
+	return p.Preview.Changes(), nil
 }
 
 // write prints a pair as `diff -u -N` does.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,9 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/files"
 )
 
@@ -24,7 +24,7 @@ const externalDiffVariable = "KUBECTL_EXTERNAL_DIFF"
 // runExternalDiff runs the program on two folders with one file for each
 // resource, readable by the user only. It calls the program as kubectl does;
 // exit code 1 means that there are differences.
-func runExternalDiff(cmd *cobra.Command, pairs []diffPair) (different bool, err error) {
+func runExternalDiff(ctx context.Context, c *console.Console, pairs []diffPair) (different bool, err error) {
 	var folders []string
 	defer func() {
 		for _, folder := range folders {
@@ -47,7 +47,7 @@ func runExternalDiff(cmd *cobra.Command, pairs []diffPair) (different bool, err 
 			return false, err
 		}
 	}
-	return compareFolders(cmd, folders)
+	return compareFolders(ctx, c, folders)
 }
 
 // writeSide writes one file for each resource that exists on this side.
@@ -63,12 +63,12 @@ func writeSide(folder string, pairs []diffPair, text func(diffPair) string) erro
 	return nil
 }
 
-func compareFolders(cmd *cobra.Command, folders []string) (different bool, err error) {
+func compareFolders(ctx context.Context, c *console.Console, folders []string) (different bool, err error) {
 	words := strings.Split(os.Getenv(externalDiffVariable), " ")
 	plain := regexp.MustCompile(`^[a-zA-Z0-9-=]+$`) // kubectl passes no other arguments
 	arguments := slices.DeleteFunc(slices.Clone(words[1:]), func(word string) bool { return !plain.MatchString(word) })
-	program := exec.CommandContext(cmd.Context(), words[0], append(folders, arguments...)...)
-	program.Stdout, program.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
+	program := exec.CommandContext(ctx, words[0], append(folders, arguments...)...)
+	program.Stdout, program.Stderr = c.Out, c.Err
 	if file := files.FileOf(program.Stdout); file != nil {
 		program.Stdout = file // the file itself, so that the program can detect a terminal
 	}
@@ -77,7 +77,7 @@ func compareFolders(cmd *cobra.Command, folders []string) (different bool, err e
 	err = program.Run()
 	var exit *exec.ExitError
 	switch {
-	case cmd.Context().Err() != nil:
+	case ctx.Err() != nil:
 		return false, event.ErrInterrupted
 	case err == nil:
 		return false, nil

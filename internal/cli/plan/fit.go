@@ -4,11 +4,10 @@ import (
 	"io"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/files"
-	"github.com/ordapply/ordapply/internal/cli/verbose"
 	"github.com/ordapply/ordapply/internal/view/terminal"
 )
 
@@ -18,12 +17,12 @@ type fitting struct {
 	columns int
 }
 
-// toTerminal returns the writer of a plan's text to standard output. On a terminal it cuts
+// ToTerminal returns the writer of a plan's text to standard output. On a terminal it cuts
 // the reasons; -v prints them whole, and ordapply explain does for one resource.
-func toTerminal(cmd *cobra.Command) io.Writer {
-	out := cmd.OutOrStdout()
+func ToTerminal(c *console.Console) io.Writer {
+	out := c.Out
 	file := files.FileOf(out)
-	if file == nil || verbose.IsOn(cmd) {
+	if file == nil || c.Log != nil {
 		return out
 	}
 	columns, _, err := term.GetSize(int(file.Fd())) // fails if it is no terminal

@@ -12,7 +12,7 @@ import (
 // Document is the preview as JSON, documented in docs/plan.md. Fields may
 // be added; none changes its meaning.
 type Document struct {
-	Server    string                 `json:"server"`
+	Server    string                 `json:"server,omitempty"`
 	Context   string                 `json:"context,omitempty"`
 	Waves     []planWave             `json:"waves"`
 	Resources []planResource         `json:"resources"`
@@ -57,24 +57,26 @@ type planSkipped struct {
 	Because string `json:"because"`
 }
 
-// writeJSON prints the preview as JSON.
-func (p *previewed) writeJSON(w io.Writer) error {
+// WriteJSON prints the preview as JSON.
+func (p *Previewed) WriteJSON(w io.Writer) error {
 	out := Document{
-		Server: p.target.Server, Context: p.target.Context,
 		Waves: []planWave{}, Resources: []planResource{}, Counts: map[preview.Action]int{},
-		Notes: p.plan.Notes, Warnings: p.target.Warnings.List(),
+		Notes: p.Plan.Notes, Warnings: p.Target.Warnings.List(),
 	}
-	for _, wave := range p.plan.Waves {
+	if !p.Anonymous {
+		out.Server, out.Context = p.Target.Server, p.Target.Context
+	}
+	for _, wave := range p.Plan.Waves {
 		out.Waves = append(out.Waves, planWave{wave.Name})
 	}
-	for _, row := range p.preview.Rows {
+	for _, row := range p.Preview.Rows {
 		out.Resources = append(out.Resources, resourceInJSON(row))
 		out.Counts[row.Action]++
 	}
-	for _, h := range p.plan.Hooks {
+	for _, h := range p.Plan.Hooks {
 		out.Hooks = append(out.Hooks, planHook{h.ID, h.Event, h.Weight})
 	}
-	for _, s := range p.plan.Skipped {
+	for _, s := range p.Plan.Skipped {
 		out.Skipped = append(out.Skipped, planSkipped{s.ID, s.Why.String()})
 	}
 	return plain.WriteJSON(w, out, "  ")

@@ -14,16 +14,15 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// writeMarkdown prints the preview as a comment for a pull request: a line for each resource
+// WriteMarkdown prints the preview as a comment for a pull request: a line for each resource
 // that would change, with its diff folded below it.
 // The comment has at most size bytes.
-func (p *previewed) writeMarkdown(w io.Writer, size int) error {
-	out := comment{
-		size:  size,
-		head:  htmlLine("h3", "Plan for ", p.target.String()) + "<p>" + escaped(p.totals()) + "</p>\n\n",
-		notes: markdownNotes(p.plan),
+func (p *Previewed) WriteMarkdown(w io.Writer, size int) error {
+	out := comment{size: size, head: "<p>" + escaped(p.totals()) + "</p>\n\n", notes: markdownNotes(p.Plan)}
+	if !p.Anonymous {
+		out.marked, out.head = true, htmlLine("h3", "Plan for ", p.Target.String())+out.head
 	}
-	for _, row := range p.preview.Rows {
+	for _, row := range p.Preview.Rows {
 		if row.Action == preview.ActionUnchanged {
 			continue
 		}
@@ -33,13 +32,13 @@ func (p *previewed) writeMarkdown(w io.Writer, size int) error {
 		}
 		out.entries = append(out.entries, one)
 	}
-	out.entries = append(out.entries, hookEntries(p.plan)...)
+	out.entries = append(out.entries, hookEntries(p.Plan)...)
 	return out.write(w)
 }
 
-// markdownWaves prints a plan that was made without a cluster, as a comment.
-func markdownWaves(w io.Writer, plan *ordering.Plan, size int) error {
-	out := comment{size: size, head: "<h3>Plan, without a cluster</h3>\n\n", notes: markdownNotes(plan)}
+// MarkdownWaves prints a plan that was made without a cluster, as a comment.
+func MarkdownWaves(w io.Writer, plan *ordering.Plan, size int) error {
+	out := comment{size: size, marked: true, head: "<h3>Plan, without a cluster</h3>\n\n", notes: markdownNotes(plan)}
 	for wave := range plan.Waves {
 		for _, step := range plan.Steps {
 			if step.Wave == wave {

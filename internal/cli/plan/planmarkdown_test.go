@@ -20,11 +20,11 @@ import (
 )
 
 // previewOf returns a preview of rows, all in the first wave.
-func previewOf(layer string, rows ...preview.Row) *previewed {
-	return &previewed{
-		target:  &connect.Target{Server: "https://127.0.0.1:6443", Context: "shop"},
-		plan:    &ordering.Plan{Waves: []ordering.Wave{{Name: layer}}, Notes: []string{"a note with ``` and @everyone"}},
-		preview: &preview.Preview{Rows: rows},
+func previewOf(layer string, rows ...preview.Row) *Previewed {
+	return &Previewed{
+		Target:  &connect.Target{Server: "https://127.0.0.1:6443", Context: "shop"},
+		Plan:    &ordering.Plan{Waves: []ordering.Wave{{Name: layer}}, Notes: []string{"a note with ``` and @everyone"}},
+		Preview: &preview.Preview{Rows: rows},
 	}
 }
 
@@ -46,7 +46,7 @@ func TestMarkdown(t *testing.T) {
 		preview.Row{ID: id, Action: preview.ActionError, Err: &event.Error{ID: id, Err: errors.New("refused\n```\n# forged")}},
 	)
 	var out strings.Builder
-	require.NoError(t, p.writeMarkdown(&out, commentSize))
+	require.NoError(t, p.WriteMarkdown(&out, CommentSize))
 	golden := filepath.Join("testdata", "plan.md")
 	if os.Getenv("ORDAPPLY_GOLDEN") != "" {
 		require.NoError(t, os.WriteFile(golden, []byte(out.String()), 0o644))
@@ -119,7 +119,7 @@ func TestMarkdownOfAnySize(t *testing.T) {
 	}
 	for size := MinCommentSize; size < 20_000; size += 777 {
 		var out strings.Builder
-		require.NoError(t, previewOf("web", rows...).writeMarkdown(&out, size))
+		require.NoError(t, previewOf("web", rows...).WriteMarkdown(&out, size))
 		require.LessOrEqual(t, out.Len(), size)
 		listed := strings.Count(out.String(), "<b>create</b> <code>ConfigMap c")
 		if listed < 50 {
@@ -129,10 +129,10 @@ func TestMarkdownOfAnySize(t *testing.T) {
 }
 
 // markdownOf returns a comment of a size that GitHub takes.
-func markdownOf(t *testing.T, p *previewed) string {
+func markdownOf(t *testing.T, p *Previewed) string {
 	t.Helper()
 	var out strings.Builder
-	require.NoError(t, p.writeMarkdown(&out, commentSize))
+	require.NoError(t, p.WriteMarkdown(&out, CommentSize))
 	require.Less(t, out.Len(), 65_536)
 	return out.String()
 }
@@ -151,8 +151,8 @@ func TestMarkdownHidesNothing(t *testing.T) {
 		granting,
 	}
 	p := previewOf("web", rows...)
-	p.plan.Notes = []string{long, long}
-	p.plan.Hooks = []ordering.PlannedHook{
+	p.Plan.Notes = []string{long, long}
+	p.Plan.Hooks = []ordering.PlannedHook{
 		{Event: "pre-install", ID: object.ID{Kind: "Job", Name: "migrate"}},
 		{Event: "pre-install", ID: object.ID{Group: "rbac.authorization.k8s.io", Kind: "Role", Name: "hooked"}},
 	}
@@ -188,7 +188,7 @@ func TestMarkdownWithoutACluster(t *testing.T) {
 	}
 	plan.Steps = append(plan.Steps, ordering.Step{ID: object.ID{Group: "rbac.authorization.k8s.io", Kind: "Role", Namespace: "shop", Name: "last"}})
 	var out strings.Builder
-	require.NoError(t, markdownWaves(&out, plan, commentSize))
+	require.NoError(t, MarkdownWaves(&out, plan, CommentSize))
 	require.Less(t, out.Len(), 65_536)
 	has(t, out.String(), `(?s)^<!-- ordapply plan -->\n<h3>Plan, without a cluster</h3>.*Role.* shop/last.*ConfigMap c0<.*Not listed, .*<code>\d+ ConfigMap</code>.*note: a note`)
 }

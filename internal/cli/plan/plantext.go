@@ -19,20 +19,20 @@ const (
 	changeLines = 12
 )
 
-// writeText prints, wave by wave, each resource with its action, the reason for
+// WriteText prints, wave by wave, each resource with its action, the reason for
 // its wave and the changed fields.
-func (p *previewed) writeText(w io.Writer) error {
+func (p *Previewed) WriteText(w io.Writer) error {
 	var b strings.Builder
 	width := p.idWidth()
 	wave := -2
-	for i, row := range p.preview.Rows {
+	for i, row := range p.Preview.Rows {
 		if row.Wave != wave {
 			wave = row.Wave
 			plain.Fprintln(&b, p.waveTitle(wave))
 		}
 		plain.Fprintf(&b, "  %-9s  %-*s  %s\n", row.Action, width, row.ID, row.Why)
 		lines := details(row)
-		switch n := deferredAlike(p.preview.Rows, i); {
+		switch n := deferredAlike(p.Preview.Rows, i); {
 		case n == 0:
 			lines = nil
 		case n > 1:
@@ -42,11 +42,11 @@ func (p *previewed) writeText(w io.Writer) error {
 			plain.Fprintf(&b, "             %s\n", plain.Clip(line, changeWidth))
 		}
 	}
-	p.plan.WriteHooks(&b)
-	for _, s := range p.plan.Skipped {
+	p.Plan.WriteHooks(&b)
+	for _, s := range p.Plan.Skipped {
 		plain.Fprintf(&b, "left out: %s (%s)\n", s.ID, s.Why.Detail)
 	}
-	for _, note := range p.plan.Notes {
+	for _, note := range p.Plan.Notes {
 		plain.Fprintf(&b, "note: %s\n", note)
 	}
 	plain.Fprintln(&b, p.totals())
@@ -74,11 +74,11 @@ func deferredAlike(rows []preview.Row, i int) int {
 	return n
 }
 
-func (p *previewed) waveTitle(wave int) string {
+func (p *Previewed) waveTitle(wave int) string {
 	if wave < 0 {
 		return "after the last wave"
 	}
-	return p.plan.WaveTitle(wave)
+	return p.Plan.WaveTitle(wave)
 }
 
 // details returns the detail, error and changes of a row as lines.
@@ -115,26 +115,26 @@ func changes(row preview.Row) []diff.Change {
 
 // totals returns the number of rows by action: "2 create, 1 update, 3
 // unchanged".
-func (p *previewed) totals() string {
+func (p *Previewed) totals() string {
 	var parts []string
 	for _, action := range preview.Actions() {
-		if n := p.preview.Count(action); n > 0 {
+		if n := p.Preview.Count(action); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, action))
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
-// warn prints the API server's warnings.
-func (p *previewed) warn(w io.Writer) {
-	for _, text := range p.target.Warnings.List() {
+// Warn prints the API server's warnings.
+func (p *Previewed) Warn(w io.Writer) {
+	for _, text := range p.Target.Warnings.List() {
 		plain.Fprintf(w, "warning from the server: %s\n", text)
 	}
 }
 
-func (p *previewed) idWidth() int {
+func (p *Previewed) idWidth() int {
 	width := 0
-	for _, row := range p.preview.Rows {
+	for _, row := range p.Preview.Rows {
 		width = max(width, len(row.ID.String()))
 	}
 	return min(width, 60)

@@ -2,6 +2,7 @@ package rbac
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/internal/cli/console"
 )
 
 // The example of docs/rbac.md is a test: a stream is followed by a command and
@@ -25,9 +28,8 @@ func TestRBACPage(t *testing.T) {
 		file := filepath.Join(dir, "app.yaml")
 		require.NoError(t, os.WriteFile(file, parts[1], 0o600))
 		var roles bytes.Buffer
-		cmd := NewCommand()
+		cmd := NewCommand(console.New(nil, &roles, io.Discard))
 		cmd.SetArgs(append(strings.Fields(string(parts[2])), "-f", file, "--kubeconfig", filepath.Join(dir, "none")))
-		cmd.SetOut(&roles)
 		require.NoError(t, cmd.Execute())
 		return []byte("```yaml\n" + string(parts[1]) + "```\n```console\n$ ordapply rbac -f app.yaml" + string(parts[2]) + "\n" + roles.String() + "```\n")
 	})

@@ -19,17 +19,19 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/cli/console"
+	"github.com/ordapply/ordapply/internal/cli/flags"
 	"github.com/ordapply/ordapply/internal/cli/input"
 	"github.com/ordapply/ordapply/internal/live/access"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/operation/option"
 )
 
 // rbacFlags are the flags of rbac.
 type rbacFlags struct {
-	input.StreamFlags
-	input.PlanFlags
-	input.HealthFlags
+	input.Source
+	option.Health
 	subjectFlags
 	rbacSetFlags
 	cluster   *genericclioptions.ConfigFlags
@@ -39,7 +41,7 @@ type rbacFlags struct {
 }
 
 // NewCommand returns the command rbac.
-func NewCommand() *cobra.Command {
+func NewCommand(c *console.Console) *cobra.Command {
 	f := rbacFlags{cluster: genericclioptions.NewConfigFlags(true)}
 	f.cluster.AuthInfoName = nil // --user is the subject to bind
 	cmd := &cobra.Command{
@@ -53,22 +55,22 @@ cluster, else from a built-in table.`,
   ordapply rbac -f app.yaml -n shop --user jane
   ordapply rbac -f app.yaml -n shop --applyset shop --prune --service-account ci/deployer`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), c) },
 	}
-	flags := cmd.Flags()
-	f.StreamFlags.Register(flags)
-	f.PlanFlags.Register(flags)
-	f.HealthFlags.Register(flags)
-	f.subjectFlags.register(flags)
-	connect.AddClusterFlags(flags, f.cluster)
-	flags.StringVar(&f.name, "name", "ordapply", "name of the Roles and their bindings")
-	f.rbacSetFlags.register(flags)
-	flags.BoolVar(&f.newSpace, "create-namespace", false, "also allow creating the namespace of -n")
-	flags.BoolVar(&f.diagnosis, "diagnosis", true, "also allow diagnosing why a resource did not become ready")
+	set := cmd.Flags()
+	flags.Manifests(set, &f.Manifests)
+	flags.Planning(set, &f.Planning)
+	flags.Health(set, &f.Health)
+	f.subjectFlags.register(set)
+	flags.Cluster(set, f.cluster)
+	set.StringVar(&f.name, "name", "ordapply", "name of the Roles and their bindings")
+	f.rbacSetFlags.register(set)
+	set.BoolVar(&f.newSpace, "create-namespace", false, "also allow creating the namespace of -n")
+	set.BoolVar(&f.diagnosis, "diagnosis", true, "also allow diagnosing why a resource did not become ready")
 	return cmd
 }
 
-func (f *rbacFlags) run(cmd *cobra.Command) error {
+func (f *rbacFlags) run(ctx context.Context, c *console.Console) error {
 	subject, err := f.subject()
 	if err != nil {
 		return err
@@ -77,11 +79,11 @@ func (f *rbacFlags) run(cmd *cobra.Command) error {
 	if err := errors.Join(f.rbacSetFlags.check(), f.CheckSet(f.set)); err != nil {
 		return err
 	}
-	w, err := f.load(cmd, guess.kind)
+	w, err := f.load(ctx, c, guess.kind)
 	if err != nil {
 		return err
 	}
-	needed, notes, err := f.permissions(cmd.Context(), w)
+	needed, notes, err := f.permissions(ctx, c, w)
 	if err != nil {
 		return err
 	}
@@ -94,29 +96,29 @@ func (f *rbacFlags) run(cmd *cobra.Command) error {
 		plain.Fprintln(&out, "# Not bound to an account: name one with --service-account, --user or --group.")
 	}
 	out.WriteString(writeRoles(f.name, rules, subject))
-	_, err = cmd.OutOrStdout().Write([]byte(out.String()))
+	_, err = c.Out.Write([]byte(out.String()))
 	return err
 }
 
 // load reads and plans the stream, for the cluster if there is one. guess is
 // used for kinds that neither the cluster nor Kubernetes defines.
-func (f *rbacFlags) load(cmd *cobra.Command, guess kube.Kinds) (w rbacRequest, err error) {
-	inputs, options, err := input.ReadAll(cmd, &f.StreamFlags, &f.PlanFlags, connect.ScopeOf(f.cluster, f.set))
+func (f *rbacFlags) load(ctx context.Context, c *console.Console, guess kube.Kinds) (w rbacRequest, err error) {
+	inputs, options, err := f.ReadAll(ctx, c, connect.ScopeOf(f.cluster, f.set))
 	if err != nil {
 		return w, err
 	}
 	w.scope = apply.Scope{Namespace: cmp.Or(*f.cluster.Namespace, "default")}
 	w.kinds = kube.Kinds(kube.OwnKinds).Or(guess)
-	switch t, err := connect.To(cmd.Context(), f.cluster); {
+	switch t, err := connect.To(ctx, c, f.cluster); {
 	case err == nil:
-		if err := connect.UseSet(cmd.Context(), t, f.set); err != nil {
+		if err := connect.UseSet(ctx, t, f.set); err != nil {
 			return w, err
 		}
 		w.target, w.scope, w.kinds = t, t.Scope, kube.KindsOf(t.Cluster).Or(w.kinds)
-	case cmd.Context().Err() != nil:
+	case ctx.Err() != nil:
 		return w, err
 	case !errors.Is(err, connect.ErrNoCluster):
-		plain.Fprintf(cmd.ErrOrStderr(), "without a cluster: %s\n", err.Error())
+		plain.Fprintf(c.Err, "without a cluster: %s\n", err.Error())
 	}
 	w.scope.Kind, w.scope.Enforce = w.kinds, w.scope.Enforce && f.set == ""
 	if w.stream, w.plan, err = f.PlanStream(inputs, w.scope, &options, w.target); err != nil {
@@ -127,8 +129,8 @@ func (f *rbacFlags) load(cmd *cobra.Command, guess kube.Kinds) (w rbacRequest, e
 }
 
 // permissions returns all required permissions, and remarks on them.
-func (f *rbacFlags) permissions(ctx context.Context, w rbacRequest) (kube.Permissions, []string, error) {
-	assessor, err := f.Assessor(ctx)
+func (f *rbacFlags) permissions(ctx context.Context, c *console.Console, w rbacRequest) (kube.Permissions, []string, error) {
+	assessor, err := input.Assessor(ctx, c, f.Health)
 	if err != nil {
 		return kube.Permissions{}, nil, err
 	}

@@ -5,33 +5,14 @@ import (
 	"context"
 	"errors"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/view/events"
 	"github.com/ordapply/ordapply/internal/view/telemetry"
 	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/operation/option"
 )
-
-// ViewFlags configures the output of a run other than its results.
-type ViewFlags struct {
-	NoLive        bool
-	Quiet         bool
-	MetricsFile   string
-	MetricsLabels map[string]string
-	Report        string
-}
-
-// Register defines the flags.
-func (v *ViewFlags) Register(flags *pflag.FlagSet) {
-	flags.BoolVar(&v.NoLive, "no-live", false, "on a terminal, print a line per transition instead of the live view")
-	flags.BoolVarP(&v.Quiet, "quiet", "q", false, "print only warnings, errors and the summary, and the output of -o name or -o json")
-	flags.StringVar(&v.MetricsFile, "metrics-file", "", "file for the metrics of the run, in Prometheus text format; also written when the run fails")
-	flags.StringToStringVar(&v.MetricsLabels, "metrics-label", nil, "NAME=VALUE: label of every series in --metrics-file, in addition to context and applyset; may be repeated. An empty value omits the label")
-	flags.StringVar(&v.Report, "report", "", "file for an HTML page of the run: its timeline, critical path, changes and failures; also written when the run fails")
-}
 
 // Files are a run's metrics, page and trace, written at its end, however it ends.
 type Files struct {
@@ -41,28 +22,15 @@ type Files struct {
 	untraced  error // why the trace could not start
 }
 
-type preparingKey struct{}
-
-// OnlyPreparing returns a context in which runs end when everything before their first write
-// is done. They leave no trace.
-func OnlyPreparing(ctx context.Context) context.Context {
-	return context.WithValue(ctx, preparingKey{}, true)
-}
-
-// OnlyPrepares reports whether a run ends there.
-func OnlyPrepares(ctx context.Context) bool { return ctx.Value(preparingKey{}) != nil }
-
-// OpenFiles starts collecting the contents of the flags' files, and the trace that the
-// environment asks for. A file that cannot be written, or labels that are invalid, are an
+// OpenFiles starts collecting the contents of the files that the options name, and the trace
+// that the environment asks for. A file that cannot be written, or labels that are invalid, are an
 // error before the run has done anything; the Files then write the others. A trace that
 // cannot be sent is a warning at the end.
-func OpenFiles(cmd *cobra.Command, v ViewFlags, labels map[string]string) (*Files, error) {
+func OpenFiles(ctx context.Context, command string, v option.View, labels map[string]string) (*Files, error) {
 	m, invalid := newMeasuring(v.MetricsFile, labels)
 	p, err := newPage(v.Report)
 	f := &Files{measuring: m, page: p}
-	if !OnlyPrepares(cmd.Context()) {
-		f.trace, f.untraced = telemetry.StartTrace(cmd.Context(), cmd.CommandPath(), labels)
-	}
+	f.trace, f.untraced = telemetry.StartTrace(ctx, command, labels)
 	return f, errors.Join(invalid, err)
 }
 

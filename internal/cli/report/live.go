@@ -2,14 +2,15 @@ package report
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"sync"
 	"time"
 
-	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/ordapply/ordapply/apply/track"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/files"
 	"github.com/ordapply/ordapply/internal/view/events"
 	"github.com/ordapply/ordapply/internal/view/terminal"
@@ -39,22 +40,22 @@ type live struct {
 
 // logReporter is a printer's report of a run.
 type logReporter interface {
-	reporter
+	Reporter
 	// result prints an event on standard output.
 	result(track.Transition)
 }
 
 // liveTerminal returns the terminal to draw on. It returns nil if progress goes
 // elsewhere, or if a pipe or the results of -o may write to the same terminal.
-func liveTerminal(cmd *cobra.Command, output string) *os.File {
-	errs, ok := cmd.ErrOrStderr().(*os.File)
+func liveTerminal(c *console.Console, output string) *os.File {
+	errs, ok := c.Err.(*os.File)
 	if !ok || !term.IsTerminal(int(errs.Fd())) {
 		return nil
 	}
 	if !terminal.MayDraw() {
 		return nil
 	}
-	out := files.FileOf(cmd.OutOrStdout())
+	out := files.FileOf(c.Out)
 	if out == nil {
 		return nil
 	}
@@ -70,22 +71,22 @@ func liveTerminal(cmd *cobra.Command, output string) *os.File {
 
 // newLive draws the output of the reporter lines, p or a wrapper of it, on a terminal.
 // Results that would appear between frames are omitted, since the frames show them.
-func newLive(cmd *cobra.Command, lines logReporter, p *printer, options terminal.ViewOptions, on *os.File) *live {
-	if out := files.FileOf(cmd.OutOrStdout()); out != nil && term.IsTerminal(int(out.Fd())) {
+func newLive(ctx context.Context, c *console.Console, lines logReporter, p *printer, options terminal.ViewOptions, on *os.File) *live {
+	if out := files.FileOf(c.Out); out != nil && term.IsTerminal(int(out.Fd())) {
 		p.results = noResults
 	}
 	l := &live{
 		logReporter: lines, stays: &bytes.Buffer{}, terminal: on,
 		options:     options,
 		screen:      terminal.NewScreen(on, os.Getenv("NO_COLOR") == ""),
-		interrupted: interruptOf(cmd.Context()),
+		interrupted: interruptOf(ctx),
 		ending:      make(chan struct{}), ended: make(chan struct{}),
 	}
 	p.err = l.stays
 	return l
 }
 
-// Begin implements reporter. The view has a tracker of its own, since frames are drawn
+// Begin implements Reporter. The view has a tracker of its own, since frames are drawn
 // by another goroutine, some time after the events.
 func (l *live) Begin(run *track.Tracker) {
 	l.logReporter.Begin(run)
@@ -94,7 +95,7 @@ func (l *live) Begin(run *track.Tracker) {
 	go l.draw()
 }
 
-// Event implements reporter.
+// Event implements Reporter.
 func (l *live) Event(t track.Transition) {
 	l.result(t)
 	l.later(func() {
@@ -105,7 +106,7 @@ func (l *live) Event(t track.Transition) {
 	})
 }
 
-// Extend implements reporter.
+// Extend implements Reporter.
 func (l *live) Extend(more track.Extension) {
 	l.later(func() {
 		l.logReporter.Extend(more)
@@ -113,7 +114,7 @@ func (l *live) Extend(more track.Extension) {
 	})
 }
 
-// RollBack implements reporter.
+// RollBack implements Reporter.
 func (l *live) RollBack(revision int, run *track.Tracker) {
 	run = track.New(run.Plan, run.Started)
 	l.later(func() {
@@ -123,7 +124,7 @@ func (l *live) RollBack(revision int, run *track.Tracker) {
 	})
 }
 
-// End implements reporter. It waits until everything is drawn, or until the terminal stops
+// End implements Reporter. It waits until everything is drawn, or until the terminal stops
 // accepting output and the run is interrupted.
 func (l *live) End(o events.Outcome) {
 	l.later(func() {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/flags"
 )
 
@@ -28,19 +29,19 @@ func SeriesLabels(ctx context.Context, cluster *genericclioptions.ConfigFlags, s
 }
 
 // refusedLabels returns the labels of a run whose flags were invalid.
-func refusedLabels(ctx context.Context, cmd *cobra.Command, args []string) map[string]string {
+func refusedLabels(ctx context.Context, cmd *cobra.Command, c *console.Console, args []string) map[string]string {
 	cluster := genericclioptions.NewConfigFlags(false)
-	*cluster.Context = flags.FlagValue(ctx, cmd, args, "context")
-	*cluster.KubeConfig = flags.FlagValue(ctx, cmd, args, "kubeconfig")
-	*cluster.Namespace = flags.FlagValue(ctx, cmd, args, "namespace")
+	*cluster.Context = flags.FlagValue(ctx, cmd, c, args, "context")
+	*cluster.KubeConfig = flags.FlagValue(ctx, cmd, c, args, "kubeconfig")
+	*cluster.Namespace = flags.FlagValue(ctx, cmd, c, args, "namespace")
 	set := cmd.Flags().Arg(0) // the set, for rollback
 	if cmd.Flags().Lookup("applyset") != nil {
-		set = flags.FlagValue(ctx, cmd, args, "applyset")
+		set = flags.FlagValue(ctx, cmd, c, args, "applyset")
 	}
 	var added map[string]string
 	loose := pflag.NewFlagSet("", pflag.ContinueOnError)
 	loose.StringToStringVar(&added, "metrics-label", nil, "")
-	if text := strings.Trim(flags.FlagValue(ctx, cmd, args, "metrics-label"), "[]"); text != "" {
+	if text := strings.Trim(flags.FlagValue(ctx, cmd, c, args, "metrics-label"), "[]"); text != "" {
 		_ = loose.Set("metrics-label", text)
 	}
 	return SeriesLabels(ctx, cluster, set, added)

@@ -45,7 +45,7 @@ func newPrinter(at *connect.Target, o Outputs, dryRun bool) *printer {
 	return &printer{at: at.String(), out: o.Out, err: o.Err, dryRun: dryRun}
 }
 
-// Begin implements reporter.
+// Begin implements Reporter.
 func (p *printer) Begin(run *track.Tracker) {
 	p.begin("applying", "to", run)
 	if p.dryRun {
@@ -81,7 +81,7 @@ func (p *printer) notes(notes []string) {
 	}
 }
 
-// Event implements reporter.
+// Event implements Reporter.
 func (p *printer) Event(t track.Transition) {
 	if t.Kind == track.WaveOpened || t.Kind == track.WaveEnded || t.Hook != nil {
 		p.unfold()

@@ -10,7 +10,7 @@ import (
 // deletionPrinter prints a deletion as printer prints an apply.
 type deletionPrinter struct{ *printer }
 
-// Begin implements reporter.
+// Begin implements Reporter.
 func (p *deletionPrinter) Begin(run *track.Tracker) {
 	doing := "deleting"
 	if p.dryRun {
@@ -19,7 +19,7 @@ func (p *deletionPrinter) Begin(run *track.Tracker) {
 	p.begin(doing, "from", run)
 }
 
-// Event implements reporter.
+// Event implements Reporter.
 func (p *deletionPrinter) Event(t track.Transition) {
 	if t.ID == (object.ID{}) || t.Hook != nil {
 		p.printer.Event(t)

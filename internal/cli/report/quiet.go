@@ -5,14 +5,14 @@ import "github.com/ordapply/ordapply/apply/track"
 // quiet is the report of -q: the lines of -o name, and the end of the run.
 type quiet struct{ logReporter }
 
-// Begin implements reporter.
+// Begin implements Reporter.
 func (quiet) Begin(*track.Tracker) {}
 
-// Event implements reporter.
+// Event implements Reporter.
 func (q quiet) Event(t track.Transition) { q.result(t) }
 
-// Extend implements reporter.
+// Extend implements Reporter.
 func (quiet) Extend(track.Extension) {}
 
-// RollBack implements reporter.
+// RollBack implements Reporter.
 func (quiet) RollBack(int, *track.Tracker) {}

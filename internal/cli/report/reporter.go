@@ -15,8 +15,8 @@ type follower interface {
 	RollBack(revision int, run *track.Tracker)
 }
 
-// reporter is a follower that also reports the outcome.
-type reporter interface {
+// Reporter is a follower that also reports the outcome.
+type Reporter interface {
 	follower
 	End(events.Outcome)
 }

@@ -9,15 +9,12 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/track"
-	"github.com/ordapply/ordapply/internal/cli/abortable"
 	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/files"
-	"github.com/ordapply/ordapply/internal/cli/verbose"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/view/events"
 	"github.com/ordapply/ordapply/internal/view/terminal"
@@ -28,8 +25,9 @@ import (
 type Reporters struct {
 	run       *track.Tracker
 	followers []follower // all of them
-	reporters []reporter // for the outcome
+	reporters []Reporter // for the outcome
 	live      *live      // one of them, which draws on a terminal; else nil
+	silent    bool       // the caller reports progress and interrupts
 }
 
 // NewReporters returns reporters of a run of a plan: so far its followers, in this order.
@@ -38,7 +36,7 @@ func NewReporters(plan *ordering.Plan, all ...follower) *Reporters {
 }
 
 // add adds a reporter, which is called after the earlier ones.
-func (t *Reporters) add(one reporter) *Reporters {
+func (t *Reporters) add(one Reporter) *Reporters {
 	t.followers, t.reporters = append(t.followers, one), append(t.reporters, one)
 	return t
 }
@@ -91,26 +89,16 @@ func (t *Reporters) End(o events.Outcome) {
 
 // NotifyInterrupt reports at once that an interrupt was received, until stop is called,
 // since pending requests may take a while. The live view reports it itself.
-func (t *Reporters) NotifyInterrupt(ctx context.Context, stderr io.Writer) (stop func() bool) {
-	if isWithoutText(ctx) {
+func (t *Reporters) NotifyInterrupt(ctx context.Context, c *console.Console, stderr io.Writer) (stop func() bool) {
+	if t.silent {
 		return func() bool { return true }
 	}
 	if l := t.live; l != nil {
-		abortable.SetSlowNotice(ctx, func(text string) { l.later(func() { plain.Fprintln(l.stays, text) }) })
+		c.ReportSlow(func(text string) { l.later(func() { plain.Fprintln(l.stays, text) }) })
 		return func() bool { return true }
 	}
 	return onInterrupt(ctx, func() { plain.Fprintln(stderr, terminal.Interrupted) })
 }
-
-type withoutTextKey struct{}
-
-// WithoutText returns a context in which runs report no progress as text, because the caller
-// does that for several of them: only JSON lines, or results and the summary.
-func WithoutText(ctx context.Context) context.Context {
-	return context.WithValue(ctx, withoutTextKey{}, true)
-}
-
-func isWithoutText(ctx context.Context) bool { return ctx.Value(withoutTextKey{}) != nil }
 
 // Outputs are the two output streams of a command. Slow readers and closed
 // pipes do not block the command.
@@ -118,11 +106,11 @@ type Outputs struct{ Out, Err *files.Writer }
 
 // OpenOutputs buffers a command's output until close. From then on a closed
 // pipe does not terminate the process with SIGPIPE.
-func OpenOutputs(cmd *cobra.Command) Outputs {
+func OpenOutputs(c *console.Console) Outputs {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	out, err := files.Pair(cmd.OutOrStdout(), cmd.ErrOrStderr())
-	abortable.SetSlowNotice(cmd.Context(), func(text string) { plain.Fprintln(err, text) })
-	verbose.Of(cmd.Context()).Redirect(err)
+	out, err := files.Pair(c.Out, c.Err)
+	c.ReportSlow(func(text string) { plain.Fprintln(err, text) })
+	c.Log.Redirect(err)
 	return Outputs{out, err}
 }
 
@@ -145,21 +133,27 @@ type Options struct {
 	NoLive      bool // lines on a terminal too
 	Quiet       bool // no progress, and no results as text
 	Deletion    bool
+	To          func(events.RunStart) Reporter // instead of the console; nil: the console
+	NoProgress  bool                           // results and the summary only: the caller reports progress
 }
 
 // Report returns the reporters for -o, in addition to files and to progress on
 // standard error. Where both streams are one file, as with 2>&1, results as text are
 // omitted, since the progress includes them. Reporters that may block on a slow reader at the
 // end come last.
-func (o Outputs) Report(cmd *cobra.Command, on *connect.Target, plan *ordering.Plan, files *Files, how Options) *Reporters {
+func (o Outputs) Report(ctx context.Context, c *console.Console, on *connect.Target, plan *ordering.Plan, files *Files, how Options) *Reporters {
 	p := newPrinter(on, o, how.DryRun)
-	p.everyLine = verbose.IsOn(cmd)
+	p.everyLine = c.Log != nil
 	var lines logReporter = p
 	if how.Deletion {
 		lines = &deletionPrinter{p}
 	}
 	start := events.RunStart{Server: on.Server, Context: on.Context, DryRun: how.DryRun, Schedule: how.Schedule.String()}
 	reporters := NewReporters(plan, files.followers(start)...)
+	if how.To != nil {
+		reporters.silent = true
+		return reporters.add(how.To(start))
+	}
 	switch how.Output {
 	case "name":
 		p.results = namesOnly
@@ -167,10 +161,8 @@ func (o Outputs) Report(cmd *cobra.Command, on *connect.Target, plan *ordering.P
 		p.results = noResults
 		reporters.add(events.NewLog(o.Out, start))
 	}
-	if isWithoutText(cmd.Context()) {
-		if how.Output == "json" {
-			return reporters
-		}
+	if how.NoProgress {
+		reporters.silent = true
 		return reporters.add(quiet{lines})
 	}
 	if how.Quiet {
@@ -179,8 +171,8 @@ func (o Outputs) Report(cmd *cobra.Command, on *connect.Target, plan *ordering.P
 		}
 		return reporters.add(quiet{lines})
 	}
-	if at := liveTerminal(cmd, how.Output); at != nil && !how.NoLive && !verbose.IsOn(cmd) {
-		reporters.live = newLive(cmd, lines, p, terminal.ViewOptions{Graph: how.Schedule == apply.Graph, WaveTimeout: how.WaveTimeout}, at)
+	if at := liveTerminal(c, how.Output); at != nil && !how.NoLive && c.Log == nil {
+		reporters.live = newLive(ctx, c, lines, p, terminal.ViewOptions{Graph: how.Schedule == apply.Graph, WaveTimeout: how.WaveTimeout}, at)
 		return reporters.add(reporters.live)
 	}
 	if o.Out == o.Err && how.Output == "text" {

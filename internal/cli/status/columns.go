@@ -12,7 +12,7 @@ import (
 // learnColumns reads the printer columns of kinds without a health rule, with
 // one request for each kind. If that fails, their status is read without
 // columns.
-func (o *observer) learnColumns(ctx context.Context, live map[object.ID]*unstructured.Unstructured) {
+func (o *Observer) learnColumns(ctx context.Context, live map[object.ID]*unstructured.Unstructured) {
 	definitions, served := o.Target.Cluster.Kind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
 	if !served {
 		return
@@ -20,7 +20,7 @@ func (o *observer) learnColumns(ctx context.Context, live map[object.ID]*unstruc
 	for _, obj := range live {
 		gvk := obj.GroupVersionKind()
 		kind, _ := o.Target.Cluster.Kind(gvk)
-		if o.columnsRead[gvk] || !o.assessor.MissesDefinition(obj, o.assessor.Assess(obj), kind.HasStatus) {
+		if o.columnsRead[gvk] || !o.Assessor.MissesDefinition(obj, o.Assessor.Assess(obj), kind.HasStatus) {
 			continue
 		}
 		if o.columnsRead == nil {
@@ -28,7 +28,7 @@ func (o *observer) learnColumns(ctx context.Context, live map[object.ID]*unstruc
 		}
 		o.columnsRead[gvk] = true
 		if crd, err := o.Target.Cluster.Get(ctx, definitions, "", kind.Resource.GroupResource().String()); err == nil {
-			o.assessor.Learn(crd)
+			o.Assessor.Learn(crd)
 		}
 	}
 }

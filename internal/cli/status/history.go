@@ -1,15 +1,18 @@
 package status
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/state/history"
 )
 
 // NewHistory returns the command history.
-func NewHistory() *cobra.Command {
+func NewHistory(c *console.Console) *cobra.Command {
 	var v connect.Command
 	var revision int
 	cmd := &cobra.Command{
@@ -26,40 +29,40 @@ previous one is a revision. NAME is the name of the set's parent Secret, or KIND
 For a set named show or diff, use KIND/NAME: ordapply history secret/show`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := v.Connect(cmd.Context())
+			t, err := v.Connect(cmd.Context(), c)
 			if err != nil {
 				return err
 			}
 			set, err := connect.OpenExisting(cmd.Context(), t, args[0])
 			if err == nil && cmd.Flags().Changed("revision") {
-				err = showRevision(cmd, set, revision, v.Output)
+				err = showRevision(cmd.Context(), c, set, revision, v.Output)
 			} else if err == nil {
-				err = listRevisions(cmd, set, v.Output)
+				err = listRevisions(cmd.Context(), c, set, v.Output)
 			}
 			return connect.ExplainForbidden(err, t, args[0], "--status")
 		},
 	}
-	cmd.AddCommand(newShow(), newRevisionDiff())
-	v.Register(cmd)
+	cmd.AddCommand(newShow(c), newRevisionDiff(c))
+	v.Register(cmd.Flags())
 	cmd.Flags().IntVar(&revision, "revision", 0, "show the waves of this revision")
 	return cmd
 }
 
 // showRevision prints the waves of a revision.
-func showRevision(cmd *cobra.Command, set connect.Existing, number int, output string) error {
-	r, err := set.History.Show(cmd.Context(), number)
+func showRevision(ctx context.Context, c *console.Console, set connect.Existing, number int, output string) error {
+	r, err := set.History.Show(ctx, number)
 	if err != nil {
 		return err
 	}
 	if output == "json" {
-		return WriteJSON(cmd.OutOrStdout(), revisionInJSON(r))
+		return WriteJSON(c.Out, revisionInJSON(r))
 	}
-	return printRevision(cmd.OutOrStdout(), r)
+	return printRevision(c.Out, r)
 }
 
 // listRevisions prints a line for each revision, oldest first.
-func listRevisions(cmd *cobra.Command, set connect.Existing, output string) error {
-	stored, err := set.History.ReadIndex(cmd.Context())
+func listRevisions(ctx context.Context, c *console.Console, set connect.Existing, output string) error {
+	stored, err := set.History.ReadIndex(ctx)
 	if err != nil {
 		return err
 	}
@@ -69,14 +72,14 @@ func listRevisions(cmd *cobra.Command, set connect.Existing, output string) erro
 		notes = append(notes, "the parent of the apply set does not list these revisions, so that rollbacks and hooks do not use them: if runs of this set stored them, accept them with ordapply applyset trust "+set.Parent.Argument())
 	}
 	for _, note := range notes {
-		plain.Fprintf(cmd.ErrOrStderr(), "note: %s\n", note)
+		plain.Fprintf(c.Err, "note: %s\n", note)
 	}
 	if output == "json" {
-		return WriteJSON(cmd.OutOrStdout(), append([]history.Entry{}, entries...))
+		return WriteJSON(c.Out, append([]history.Entry{}, entries...))
 	}
 	if len(entries) == 0 {
-		plain.Fprintf(cmd.ErrOrStderr(), "apply set %s has no revisions\n", set.Parent.ID.Name)
+		plain.Fprintf(c.Err, "apply set %s has no revisions\n", set.Parent.ID.Name)
 		return nil
 	}
-	return printRevisions(cmd.OutOrStdout(), entries)
+	return printRevisions(c.Out, entries)
 }

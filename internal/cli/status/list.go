@@ -10,11 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // NewList returns the command list.
-func NewList() *cobra.Command {
+func NewList(c *console.Console) *cobra.Command {
 	var v connect.Command
 	var all bool
 	cmd := &cobra.Command{
@@ -29,7 +30,7 @@ ordapply manages.
   ordapply list -A`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			t, err := v.Connect(cmd.Context())
+			t, err := v.Connect(cmd.Context(), c)
 			if err != nil {
 				return err
 			}
@@ -42,19 +43,19 @@ ordapply manages.
 				return connect.ExplainForbidden(err, t, "NAME", "--status")
 			}
 			for _, note := range notes {
-				plain.Fprintln(cmd.ErrOrStderr(), "note: "+note)
+				plain.Fprintln(c.Err, "note: "+note)
 			}
 			if v.Output == "json" {
-				return WriteJSON(cmd.OutOrStdout(), setsInJSON(sets))
+				return WriteJSON(c.Out, setsInJSON(sets))
 			}
 			if len(sets) == 0 {
-				plain.Fprintln(cmd.ErrOrStderr(), "no apply sets found"+placeOf(namespace))
+				plain.Fprintln(c.Err, "no apply sets found"+placeOf(namespace))
 				return nil
 			}
-			return printSets(cmd.OutOrStdout(), sets)
+			return printSets(c.Out, sets)
 		},
 	}
-	v.Register(cmd)
+	v.Register(cmd.Flags())
 	cmd.Flags().BoolVarP(&all, "all-namespaces", "A", false, "list the apply sets of all namespaces")
 	return cmd
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/view/diff"
 	"github.com/ordapply/ordapply/object"
@@ -17,7 +18,7 @@ import (
 )
 
 // newRevisionDiff returns the command history diff.
-func newRevisionDiff() *cobra.Command {
+func newRevisionDiff(c *console.Console) *cobra.Command {
 	var v connect.Command
 	cmd := &cobra.Command{
 		Use:   "diff NAME REVISION REVISION",
@@ -29,18 +30,18 @@ The exit code is 0 even if there are differences.
   ordapply history diff shop 2 3`,
 		Args: cobra.ExactArgs(3),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			read, err := readRevisions(cmd, &v, args)
+			read, err := readRevisions(cmd.Context(), c, &v, args)
 			if err != nil {
 				return err
 			}
 			d := compareRevisions(read[0], read[1])
 			if v.Output == "json" {
-				return WriteJSON(cmd.OutOrStdout(), d)
+				return WriteJSON(c.Out, d)
 			}
-			return d.writeText(cmd.OutOrStdout())
+			return d.writeText(c.Out)
 		},
 	}
-	v.Register(cmd)
+	v.Register(cmd.Flags())
 	return cmd
 }
 

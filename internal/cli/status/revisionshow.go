@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/internal/kube/redact"
 	"github.com/ordapply/ordapply/internal/plain"
@@ -22,7 +23,7 @@ import (
 )
 
 // newShow returns the command history show.
-func newShow() *cobra.Command {
+func newShow(c *console.Console) *cobra.Command {
 	var v connect.Command
 	cmd := &cobra.Command{
 		Use:   "show NAME REVISION",
@@ -33,24 +34,24 @@ its hooks. Values of Secrets are masked: to apply a revision, use ordapply rollb
   ordapply history show shop 3`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			read, err := readRevisions(cmd, &v, args)
+			read, err := readRevisions(cmd.Context(), c, &v, args)
 			if err != nil {
 				return err
 			}
 			r := read[0]
 			if v.Output == "json" {
-				return WriteJSON(cmd.OutOrStdout(), manifestsInJSON(r))
+				return WriteJSON(c.Out, manifestsInJSON(r))
 			}
-			return plain.WriteLines(cmd.OutOrStdout(), func(w io.Writer) error { return writeManifests(w, r) })
+			return plain.WriteLines(c.Out, func(w io.Writer) error { return writeManifests(w, r) })
 		},
 	}
-	v.Register(cmd)
+	v.Register(cmd.Flags())
 	return cmd
 }
 
 // readRevisions reads the revisions that the arguments after the name of a set number,
 // with the values of Secrets masked. The same value has the same mask in all of them.
-func readRevisions(cmd *cobra.Command, v *connect.Command, args []string) ([]*history.Revision, error) {
+func readRevisions(ctx context.Context, c *console.Console, v *connect.Command, args []string) ([]*history.Revision, error) {
 	numbers := make([]int, len(args)-1)
 	for i, text := range args[1:] {
 		n, err := strconv.Atoi(text)
@@ -59,11 +60,11 @@ func readRevisions(cmd *cobra.Command, v *connect.Command, args []string) ([]*hi
 		}
 		numbers[i] = n
 	}
-	t, err := v.Connect(cmd.Context())
+	t, err := v.Connect(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	revisions, err := readNumbered(cmd.Context(), t, args[0], numbers)
+	revisions, err := readNumbered(ctx, t, args[0], numbers)
 	if err != nil {
 		return nil, connect.ExplainForbidden(err, t, args[0], "--status")
 	}

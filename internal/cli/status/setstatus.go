@@ -65,12 +65,13 @@ func (m member) grade() health.Grade {
 	return m.Verdict.Grade()
 }
 
-// observer reads the status of a set repeatedly. It caches the constant parts.
-type observer struct {
+// Observer reads the status of a set repeatedly. It caches the constant parts.
+type Observer struct {
 	*connect.Target
-	name        string
-	assessor    *health.Assessor
-	grace       time.Duration
+	Name     string           // of the set, as the user wrote it
+	Assessor *health.Assessor // without the rules of the set's revision
+	Grace    time.Duration    // how long a custom resource without a status may still get one
+
 	revision    *history.Revision                // as last read
 	deployed    time.Time                        // when its run ended; zero if it is not deployed
 	outcome     string                           // how its run ended
@@ -81,7 +82,7 @@ type observer struct {
 type endpoints func(service object.ID) (bool, error)
 
 // observe reads the current status of the set.
-func (o *observer) observe(ctx context.Context) (*setStatus, error) {
+func (o *Observer) observe(ctx context.Context) (*setStatus, error) {
 	now, err := o.read(ctx)
 	if err != nil {
 		return nil, err
@@ -108,8 +109,8 @@ func leftByHooks(ctx context.Context, cluster kube.Cluster, set connect.Existing
 }
 
 // open reads the set's parent and its latest revision.
-func (o *observer) open(ctx context.Context) (connect.Existing, error) {
-	set, err := connect.OpenExisting(ctx, o.Target, o.name)
+func (o *Observer) open(ctx context.Context) (connect.Existing, error) {
+	set, err := connect.OpenExisting(ctx, o.Target, o.Name)
 	if err != nil {
 		return connect.Existing{}, err
 	}
@@ -118,7 +119,7 @@ func (o *observer) open(ctx context.Context) (connect.Existing, error) {
 
 // setStatus returns the status of a set with these members at a time. Its only
 // requests are for endpoints.
-func (o *observer) setStatus(set object.ID, members set.Members, now time.Time, found endpoints) *setStatus {
+func (o *Observer) setStatus(set object.ID, members set.Members, now time.Time, found endpoints) *setStatus {
 	out := &setStatus{Set: set, Deployed: o.deployed, Outcome: o.outcome, Notes: members.Remarks()}
 	if o.revision != nil {
 		r := *o.revision // a copy, since the original is updated in place
@@ -138,7 +139,7 @@ func (o *observer) setStatus(set object.ID, members set.Members, now time.Time, 
 
 // readRevision reads the latest revision unless it is cached. Its health rules are from its
 // apply.
-func (o *observer) readRevision(ctx context.Context, history history.History) error {
+func (o *Observer) readRevision(ctx context.Context, history history.History) error {
 	entries, err := history.List(ctx)
 	if err != nil || len(entries) == 0 {
 		o.revision, o.deployed, o.outcome = nil, time.Time{}, ""
@@ -153,25 +154,25 @@ func (o *observer) readRevision(ctx context.Context, history history.History) er
 	if o.revision, err = history.Show(ctx, newest.Number); err != nil {
 		return err
 	}
-	return UseRulesOf(o.assessor, o.revision)
+	return UseRulesOf(o.Assessor, o.revision)
 }
 
 // assess returns the verdict on a live object, as at the end of a run that
 // waited for it; until is when the verdict changes without an event, zero for
 // never.
-func (o *observer) assess(id object.ID, live *unstructured.Unstructured, now time.Time, found endpoints) (m member, until time.Time) {
-	a := o.assessor.Assess(live)
+func (o *Observer) assess(id object.ID, live *unstructured.Unstructured, now time.Time, found endpoints) (m member, until time.Time) {
+	a := o.Assessor.Assess(live)
 	kind, _ := o.Target.Cluster.Kind(live.GroupVersionKind())
 	if a.SuspendedBySpec && o.revision != nil && health.SuspendedByManifest(o.revision.Objects()[id]) { // few are suspended
-		a = o.assessor.AfterGrace(a)
+		a = o.Assessor.AfterGrace(a)
 	}
-	expected := kind.HasStatus || o.assessor.ExpectsStatus(live.GroupVersionKind())
+	expected := kind.HasStatus || o.Assessor.ExpectsStatus(live.GroupVersionKind())
 	if a.NeedsGrace() && !a.AwaitsStatus(expected) {
-		graceEnds := live.GetCreationTimestamp().Add(o.grace)
+		graceEnds := live.GetCreationTimestamp().Add(o.Grace)
 		if (expected || a.Inconclusive) && now.Before(graceEnds) {
 			until = graceEnds
 		} else {
-			a = o.assessor.AfterGrace(a)
+			a = o.Assessor.AfterGrace(a)
 		}
 	}
 	for _, service := range a.Backends {

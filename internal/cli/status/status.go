@@ -2,75 +2,35 @@ package status
 
 import (
 	"cmp"
+	"context"
 	"fmt"
-	"time"
-
-	"github.com/spf13/cobra"
 
 	"github.com/ordapply/ordapply/health"
-	"github.com/ordapply/ordapply/internal/cli/connect"
-	"github.com/ordapply/ordapply/internal/cli/input"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/state/history"
 )
 
-// statusFlags are the flags of status.
-type statusFlags struct {
-	connect.Command
-	input.HealthFlags
-	watch bool
-	grace time.Duration
-}
-
-// NewCommand returns the command status.
-func NewCommand() *cobra.Command {
-	var f statusFlags
-	cmd := &cobra.Command{
-		Use:   "status NAME",
-		Short: "Show the health of an apply set, layer by layer",
-		Long: `status evaluates the live state of every member of an apply set, and shows the health
-of its layers and stacks in the order in which they were applied. A layer is
-Failed if a member has failed or is unknown, else Degraded if one is missing,
-degraded or being deleted, else Progressing if one is progressing, else Suspended
-if one is suspended. The exit code is 0 if all are ready and the
-newest revision did not fail, 3 if the others are only Progressing or Suspended, so
-that waiting may help, and 1 otherwise. NAME is
-the name of the set's parent Secret, or KIND/NAME.
-
-  ordapply status shop
-  ordapply status shop --watch    keep running, and show changes`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+// Read returns the status of the set, and as the error why the set is not ready.
+func (o *Observer) Read(ctx context.Context) (Document, error) {
+	now, err := o.observe(ctx)
+	if err != nil {
+		return Document{}, err
 	}
-	f.Command.Register(cmd)
-	f.HealthFlags.Register(cmd.Flags())
-	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "keep running until interrupted: redraw the table on a terminal, elsewhere print a line per change")
-	cmd.Flags().DurationVar(&f.grace, "status-grace", 15*time.Second, "maximum time to wait for a meaningful status of a custom resource before evaluating it without one; 0: do not wait")
-	return cmd
+	return now.inJSON(), now.fault()
 }
 
-func (f *statusFlags) run(cmd *cobra.Command, name string) error {
-	assessor, err := f.Assessor(cmd.Context())
+// Print prints the status of the set as text or json, and returns why the set is not ready.
+func (o *Observer) Print(ctx context.Context, c *console.Console, output string) error {
+	now, err := o.observe(ctx)
 	if err != nil {
 		return err
 	}
-	t, err := f.Connect(cmd.Context())
-	if err != nil {
-		return err
-	}
-	o := &observer{Target: t, name: name, assessor: assessor, grace: f.grace}
-	if f.watch {
-		return connect.ExplainForbidden(f.follow(cmd, o), t, name, "--status")
-	}
-	now, err := o.observe(cmd.Context())
-	if err != nil {
-		return connect.ExplainForbidden(err, t, name, "--status")
-	}
-	if f.Output == "json" {
-		err = WriteJSON(cmd.OutOrStdout(), now.inJSON())
+	if output == "json" {
+		err = WriteJSON(c.Out, now.inJSON())
 	} else {
-		err = now.print(cmd.OutOrStdout())
+		err = now.print(c.Out)
 	}
 	if err != nil {
 		return err

@@ -5,10 +5,9 @@ import (
 	"io"
 	"slices"
 
-	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/ordapply/ordapply/internal/cli/abortable"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/files"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/view/terminal"
@@ -28,17 +27,17 @@ type renderer interface {
 
 // newRenderer returns a display that redraws a table on a terminal, and prints
 // changes elsewhere.
-func (f *statusFlags) newRenderer(cmd *cobra.Command) (show renderer, end func()) {
-	out := cmd.OutOrStdout()
-	if f.Output == "json" {
-		return &statusLines{out: out, errs: cmd.ErrOrStderr(), print: func(w io.Writer, now, _ *setStatus) error { return WriteJSON(w, now.inJSON()) }}, func() {}
+func newRenderer(c *console.Console, output string) (show renderer, end func()) {
+	out := c.Out
+	if output == "json" {
+		return &statusLines{out: out, errs: c.Err, print: func(w io.Writer, now, _ *setStatus) error { return WriteJSON(w, now.inJSON()) }}, func() {}
 	}
 	if file := files.FileOf(out); file != nil && term.IsTerminal(int(file.Fd())) && terminal.MayDraw() {
 		t := newStatusTable(file)
-		abortable.SetSlowNotice(cmd.Context(), t.printAbove)
+		c.ReportSlow(t.printAbove)
 		return t, t.end
 	}
-	return &statusLines{out: out, errs: cmd.ErrOrStderr(), print: printChanges}, func() {}
+	return &statusLines{out: out, errs: c.Err, print: printChanges}, func() {}
 }
 
 // statusLines prints the status at first and on every change, with one write

@@ -4,12 +4,12 @@ import (
 	"context"
 	"time"
 
-	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -22,15 +22,15 @@ func (watchEnded) Error() string { return "" }
 
 func (watchEnded) Is(target error) bool { return target == event.ErrInterrupted }
 
-// follow shows the status of a set until it is interrupted.
-func (f *statusFlags) follow(cmd *cobra.Command, o *observer) error {
-	show, end := f.newRenderer(cmd)
+// Follow shows the status of the set until it is interrupted.
+func (o *Observer) Follow(ctx context.Context, c *console.Console, output string) error {
+	show, end := newRenderer(c, output)
 	defer end()
-	return (&statusFollower{read: o.read, show: show}).follow(cmd.Context())
+	return (&statusFollower{read: o.read, show: show}).follow(ctx)
 }
 
 // read reads the set and its current status.
-func (o *observer) read(ctx context.Context) (*reading, error) {
+func (o *Observer) read(ctx context.Context) (*reading, error) {
 	set, err := o.open(ctx)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (o *observer) read(ctx context.Context) (*reading, error) {
 
 // versions returns the versions of the set's parent, its history, its members, and the
 // EndpointSlices of these Services. It reads metadata only.
-func (o *observer) versions(ctx context.Context, set connect.Existing, services map[object.ID]bool) (versions, error) {
+func (o *Observer) versions(ctx context.Context, set connect.Existing, services map[object.ID]bool) (versions, error) {
 	out := versions{}
 	add := func(objects []*unstructured.Unstructured, err error) error {
 		for _, obj := range objects {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"strings"
 	"time"
 
@@ -13,26 +15,26 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/view/events"
 	"github.com/ordapply/ordapply/internal/view/terminal"
+	"github.com/ordapply/ordapply/operation"
 	"github.com/ordapply/ordapply/ordering"
 )
 
 // apply plans every cluster, and then applies to them cohort by cohort.
-func (r *runner) apply(ctx context.Context, f *fleet.Fleet) error {
+func (r *runner) apply(ctx context.Context, f *fleet.Fleet, op operation.Apply) error {
 	show := r.newConsole(f)
-	if err := r.prepare(ctx, f.Clusters(), show); err != nil {
+	if err := r.prepare(ctx, f.Clusters(), op, show); err != nil {
 		return r.refuse(err)
 	}
 	show.begin()
-	ctx = report.WithoutText(ctx) // the console prints it
 	stop := context.AfterFunc(ctx, func() { plain.Fprintln(r.out.Err, terminal.Interrupted) })
 	defer stop()
 	summary := fleet.Coordinator{
-		Apply:   func(ctx context.Context, c fleet.Cluster) fleet.Result { return r.applyTo(ctx, c, show) },
-		Observe: r.observer(), Events: show.event,
+		Apply:   func(ctx context.Context, c fleet.Cluster) fleet.Result { return r.applyTo(ctx, c, op, show) },
+		Observe: r.observer(op), Events: show.event,
 	}.Run(ctx, f)
 	err := summaryError(ctx, summary)
-	if file := r.value("report"); file != "" {
-		err = errors.Join(err, show.writePage(file, summary, err))
+	if op.Report != "" {
+		err = errors.Join(err, show.writePage(op.Report, summary, err))
 	}
 	if r.isJSON() {
 		events.Write(r.out.Out, endLine(summary, err, show.started))
@@ -42,34 +44,35 @@ func (r *runner) apply(ctx context.Context, f *fleet.Fleet) error {
 }
 
 // applyTo runs on one cluster.
-func (r *runner) applyTo(ctx context.Context, c fleet.Cluster, show *console) fleet.Result {
-	out := &lineWriter{each: func(line []byte) { show.line(c.Name, line) }}
-	messages := &lineWriter{each: func(line []byte) { show.stderr(c.Name, string(line)) }}
-	err := r.run(ctx, r.args(c, r.ownFiles(c)...), out, messages)
-	out.Close()
-	messages.Close()
+func (r *runner) applyTo(ctx context.Context, c fleet.Cluster, op operation.Apply, show *fleetConsole) fleet.Result {
+	one := runOn(c, op).ReportTo(func(start events.RunStart) report.Reporter { return show.follow(c.Name, start) })
+	err := r.run(ctx, io.Discard, show.messages(c.Name), nil, one.Run)
 	if err != nil {
 		show.failed(c.Name, err)
 	}
 	return fleet.Result{State: stateOf(err), Unchanged: err == nil && show.unchanged(c.Name), Err: err}
 }
 
-// ownFiles returns the flags of a cluster's run that differ from the command's: its lines
-// are read here, and its files are its own.
-func (r *runner) ownFiles(c fleet.Cluster) []string {
-	flags := []string{"--output=json"}
-	if file := r.value("report"); file != "" {
-		flags = append(flags, "--report="+fileOf(file, c.Name))
+// runOn returns the operation for a cluster, with files of its own.
+func runOn(c fleet.Cluster, op operation.Apply) operation.Apply {
+	op.Cluster = on(c, op.Cluster)
+	if op.Report != "" {
+		op.Report = fileOf(op.Report, c.Name)
 	}
-	if file := r.value("metrics-file"); file != "" {
-		flags = append(flags, "--metrics-file="+fileOf(file, c.Name), "--metrics-label="+inCSV("cluster="+c.Name))
+	if op.MetricsFile != "" {
+		op.MetricsFile = fileOf(op.MetricsFile, c.Name)
+		op.MetricsLabels = maps.Clone(op.MetricsLabels)
+		if op.MetricsLabels == nil {
+			op.MetricsLabels = map[string]string{}
+		}
+		op.MetricsLabels["cluster"] = c.Name
 	}
-	return flags
+	return op
 }
 
 // refuse reports a command that applied to no cluster.
 func (r *runner) refuse(err error) error {
-	if r.isJSON() && r.cmd.Name() == "apply" {
+	if r.isJSON() {
 		now := time.Now()
 		for _, one := range ordering.FlattenErrors(err) {
 			events.Write(r.out.Out, events.NewError("", one, now))

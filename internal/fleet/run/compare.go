@@ -7,17 +7,17 @@ import (
 	"errors"
 	"html"
 	"io"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ordapply/ordapply/internal/cli/abortable"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/plan"
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/fleet"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/view/events"
+	"github.com/ordapply/ordapply/operation"
 )
 
 // answer is the output of a read-only command about a cluster.
@@ -33,23 +33,18 @@ type alike struct {
 	out      string
 }
 
-// compare runs a read-only command on all clusters, and prints the same answer of several
+// compare runs a read-only operation on all clusters, and prints the same answer of several
 // once.
-func (r *runner) compare(ctx context.Context, f *fleet.Fleet) error {
+func (r *runner) compare(ctx context.Context, f *fleet.Fleet, do func(context.Context, *console.Console, fleet.Cluster) error) error {
 	clusters := f.Clusters()
-	ctx = report.WithoutText(ctx)
-	if r.cmd.Name() == "apply" && r.isJSON() && r.value("dry-run") == "server" {
-		return r.eventsOf(ctx, f)
-	}
 	show := r.newConsole(nil)
-	answers := each(ctx, clusters, func(ctx context.Context, c fleet.Cluster) answer {
+	answers := each(ctx, clusters, func(ctx context.Context, of fleet.Cluster) answer {
 		var out bytes.Buffer
 		var a answer
 		messages := &lineWriter{each: func(line []byte) { a.messages = append(a.messages, string(line)) }}
-		a.err = r.run(show.slow(ctx, c), r.args(c, slices.Concat(r.noFiles(), r.share(len(clusters)))...), &out, messages)
-		messages.Close()
+		a.err = r.run(ctx, &out, messages, show.slow(of), func(ctx context.Context, c *console.Console) error { return do(ctx, c, of) })
 		a.out = out.String()
-		if a.err != nil && r.isJSON() && !json.Valid(out.Bytes()) { // lines about the error
+		if a.err != nil && r.isJSON() && r.lines { // lines about the error
 			a.out = ""
 		}
 		return a
@@ -62,49 +57,31 @@ func (r *runner) compare(ctx context.Context, f *fleet.Fleet) error {
 	for i, a := range answers {
 		messages[i], errs[i] = a.messages, a.err
 		if a.out != "" {
-			groups = addAlike(groups, clusters[i].Name, r.comparable(a.out))
+			groups = addAlike(groups, clusters[i].Name, a.out)
 		}
 	}
-	show.known(clusters, messages)
+	show.printShared(clusters, messages)
 	return errors.Join(r.print(r.out.Out, groups, len(clusters)), errors.Join(name(clusters, errs)...))
 }
 
-// noFiles returns the flags with which a run writes no files.
-func (r *runner) noFiles() []string {
-	if r.cmd.Flags().Lookup("report") == nil { // plan
-		return nil
-	}
-	return []string{"--report=", "--metrics-file="}
-}
-
-// share returns the flags with which the comments of all clusters fit into one.
-func (r *runner) share(clusters int) []string {
-	if !r.isMarkdown() {
-		return nil
-	}
-	size, _ := strconv.Atoi(r.value("comment-size"))
-	return []string{"--comment-size=" + strconv.Itoa(max(plan.MinCommentSize, (size-len(plan.Marker))/clusters-headSize))}
+// share returns the size with which the comments of all clusters fit into one.
+func share(size, clusters int) int {
+	return max(plan.MinCommentSize, (size-len(plan.Marker))/clusters-headSize)
 }
 
 // headSize is the length of the heading of a comment, without names of clusters, at most.
 const headSize = 100
 
 // isMarkdown reports whether standard output is a comment for a pull request.
-func (r *runner) isMarkdown() bool { return r.value("output") == "markdown" }
+func (r *runner) isMarkdown() bool { return r.output == "markdown" }
 
 // eventsOf prints the lines of dry runs on all clusters, and at the end that of the fleet.
-func (r *runner) eventsOf(ctx context.Context, f *fleet.Fleet) error {
+func (r *runner) eventsOf(ctx context.Context, f *fleet.Fleet, op operation.Apply) error {
 	show := r.newConsole(f)
-	for _, c := range f.Clusters() {
-		show.runs[c.Name] = &tally{}
-	}
 	started := time.Now()
 	errs := each(ctx, f.Clusters(), func(ctx context.Context, c fleet.Cluster) error {
-		out := &lineWriter{each: func(line []byte) { show.line(c.Name, line) }}
-		messages := &lineWriter{each: func(line []byte) { show.stderr(c.Name, string(line)) }}
-		defer out.Close()
-		defer messages.Close()
-		return r.run(ctx, r.args(c, r.noFiles()...), out, messages)
+		one := dryRunOn(c, op).ReportTo(func(start events.RunStart) report.Reporter { return show.follow(c.Name, start) })
+		return r.run(ctx, io.Discard, show.messages(c.Name), nil, one.Run)
 	})
 	err := errors.Join(name(f.Clusters(), errs)...)
 	end := endLine(fleet.Summary{}, err, started)
@@ -123,24 +100,6 @@ func addAlike(groups []*alike, cluster, out string) []*alike {
 		}
 	}
 	return append(groups, &alike{[]string{cluster}, out})
-}
-
-// comparable returns the output about a cluster without the names of the cluster itself.
-func (r *runner) comparable(out string) string {
-	if r.isMarkdown() {
-		return plan.WithoutHead(out)
-	}
-	var document map[string]json.RawMessage
-	if !r.isJSON() || json.Unmarshal([]byte(out), &document) != nil {
-		return out
-	}
-	delete(document, "server")
-	delete(document, "context")
-	text, err := json.Marshal(document)
-	if err != nil {
-		return out
-	}
-	return string(text)
 }
 
 // planOf is the plan of some clusters in JSON.

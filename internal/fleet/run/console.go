@@ -1,14 +1,12 @@
 package run
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/ordapply/ordapply/internal/cli/abortable"
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/fleet"
 	"github.com/ordapply/ordapply/internal/plain"
@@ -16,9 +14,9 @@ import (
 	"github.com/ordapply/ordapply/ordering"
 )
 
-// console prints a run on a fleet: its progress on standard error, and on standard output
+// fleetConsole prints a run on a fleet: its progress on standard error, and on standard output
 // the lines of all runs as JSON, or a table at the end. Runs call it at the same time.
-type console struct {
+type fleetConsole struct {
 	out   report.Outputs
 	json  bool
 	quiet bool
@@ -31,8 +29,8 @@ type console struct {
 	started time.Time
 }
 
-func (r *runner) newConsole(f *fleet.Fleet) *console {
-	c := &console{out: r.out, json: r.isJSON(), quiet: r.value("quiet") == "true", fleet: f, runs: map[string]*tally{}, printed: map[string]bool{}}
+func (r *runner) newConsole(f *fleet.Fleet) *fleetConsole {
+	c := &fleetConsole{out: r.out, json: r.isJSON(), quiet: r.view.Quiet, fleet: f, runs: map[string]*tally{}, printed: map[string]bool{}}
 	if f != nil {
 		c.ended = make([]int, len(f.Cohorts))
 	}
@@ -40,14 +38,14 @@ func (r *runner) newConsole(f *fleet.Fleet) *console {
 }
 
 // progress prints a line about the fleet.
-func (c *console) progress(format string, args ...any) {
+func (c *fleetConsole) progress(format string, args ...any) {
 	if !c.quiet {
 		plain.Fprintf(c.out.Err, format+"\n", args...)
 	}
 }
 
 // begin reports that the runs may start.
-func (c *console) begin() {
+func (c *fleetConsole) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.started = time.Now()
@@ -70,9 +68,9 @@ func (c *console) begin() {
 	events.Write(c.out.Out, line)
 }
 
-// known prints the messages of planning about the clusters on standard error. A message about all
+// printShared prints the messages of planning about the clusters on standard error. A message about all
 // is printed once, and a run does not say it again.
-func (c *console) known(clusters []fleet.Cluster, messages [][]string) {
+func (c *fleetConsole) printShared(clusters []fleet.Cluster, messages [][]string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var order []string
@@ -97,54 +95,31 @@ func (c *console) known(clusters []fleet.Cluster, messages [][]string) {
 	}
 }
 
-// line takes a line that the run on a cluster wrote on standard output.
-func (c *console) line(cluster string, line []byte) {
-	g := events.Look(line)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.runs[cluster].take(g)
-	if c.json {
-		_, _ = c.out.Out.Write(append(events.InCluster(line, cluster), '\n')) // it always accepts
-	}
-	if g.Type == events.TypeWarning {
-		c.remark(cluster, warningText(g))
-	}
-}
-
-// warningText is a warning as a single run prints it.
-func warningText(g events.Glance) string {
-	switch g.Source {
-	case "server":
-		return "warning from the server: " + g.Message
-	case "trace":
-		return "warning: " + g.Message
-	}
-	return "note: " + g.Message
-}
-
 // remark prints a remark about a cluster, unless one about another had the same text.
-func (c *console) remark(cluster, text string) {
+func (c *fleetConsole) remark(cluster, text string) {
 	if !c.printed[text] {
 		c.printed[text] = true
 		plain.Fprintf(c.out.Err, "%s: %s\n", cluster, text)
 	}
 }
 
-// stderr takes a line that the run on a cluster wrote on standard error.
-func (c *console) stderr(cluster, line string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.remark(cluster, line)
+// messages returns the writer of the messages of the run on a cluster.
+func (c *fleetConsole) messages(cluster string) *lineWriter {
+	return &lineWriter{each: func(line []byte) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.remark(cluster, string(line))
+	}}
 }
 
-// slow returns a context in which the run on a cluster reports slow steps at once, while
+// slow returns the function with which the run on a cluster reports slow steps at once, while
 // its other messages are collected.
-func (c *console) slow(ctx context.Context, of fleet.Cluster) context.Context {
-	return abortable.WithSlowNotice(ctx, func(text string) { plain.Fprintf(c.out.Err, "%s: %s\n", of.Name, text) })
+func (c *fleetConsole) slow(of fleet.Cluster) func(string) {
+	return func(text string) { plain.Fprintf(c.out.Err, "%s: %s\n", of.Name, text) }
 }
 
 // failed prints the errors of the run on a cluster.
-func (c *console) failed(cluster string, err error) {
+func (c *fleetConsole) failed(cluster string, err error) {
 	var text strings.Builder
 	report.PrintErrors(&text, ordering.FlattenErrors(err))
 	c.mu.Lock()
@@ -155,7 +130,7 @@ func (c *console) failed(cluster string, err error) {
 }
 
 // event prints a transition of a cohort or a cluster.
-func (c *console) event(e fleet.Event) {
+func (c *fleetConsole) event(e fleet.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	cohort := c.fleet.Cohorts[e.Cohort]
@@ -195,7 +170,7 @@ func cohortText(e fleet.Event) string {
 }
 
 // inJSON returns the line of an event.
-func (c *console) inJSON(cohort string, e fleet.Event) any {
+func (c *fleetConsole) inJSON(cohort string, e fleet.Event) any {
 	switch e.Kind {
 	case fleet.CohortOpened:
 		return events.CohortStart{Head: events.NewHead(events.TypeCohortStart, "", e.Time), Cohort: cohort}
@@ -204,10 +179,7 @@ func (c *console) inJSON(cohort string, e fleet.Event) any {
 	case fleet.ClusterEnded:
 		line := events.ClusterEnd{
 			Head: events.NewHead(events.TypeClusterEnd, e.Cluster, e.Time), Cohort: cohort,
-			State: string(e.Outcome.State), Seconds: e.Outcome.Took().Seconds(), Counts: map[string]int{}, Unchanged: e.Outcome.Unchanged,
-		}
-		if counts := c.runs[e.Cluster].counts; counts != nil {
-			line.Counts = counts
+			State: string(e.Outcome.State), Seconds: e.Outcome.Took().Seconds(), Counts: events.Counts(c.runs[e.Cluster].counts), Unchanged: e.Outcome.Unchanged,
 		}
 		return line
 	case fleet.GateOpened:
@@ -225,7 +197,7 @@ func (c *console) inJSON(cohort string, e fleet.Event) any {
 }
 
 // unchanged reports whether the run on a cluster that succeeded wrote nothing.
-func (c *console) unchanged(cluster string) bool {
+func (c *fleetConsole) unchanged(cluster string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return !c.runs[cluster].wrote

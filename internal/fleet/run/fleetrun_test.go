@@ -1,17 +1,24 @@
 package run
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
-	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/apply/track"
+	"github.com/ordapply/ordapply/internal/cli/files"
 	"github.com/ordapply/ordapply/internal/fleet"
 	"github.com/ordapply/ordapply/internal/view/events"
+	"github.com/ordapply/ordapply/operation"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // However a run writes its lines, each arrives once and whole.
@@ -50,38 +57,6 @@ func TestLineWriterOfSeveral(t *testing.T) {
 	require.Equal(t, map[string]int{"one": 1000, "two": 1000}, counts)
 }
 
-// A run gets the flags of the command line with their values, whatever the characters, and
-// no others.
-func TestGivenFlags(t *testing.T) {
-	define := func() *pflag.FlagSet {
-		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-		flags.StringSlice("filename", []string{"default"}, "")
-		flags.StringArray("as-group", nil, "")
-		flags.StringToString("metrics-label", nil, "")
-		flags.String("message", "", "")
-		flags.Bool("prune", false, "")
-		flags.Int("verbosity", 0, "")
-		flags.String("unset", "x", "")
-		return flags
-	}
-	flags := define()
-	require.NoError(t, flags.Parse([]string{"--filename", `a.yaml,"b,c.yaml"`, "--filename=d e.yaml", "--as-group", `a,"b`, "--metrics-label=a=1", "--metrics-label=b=x=y", "--message", "it's \"new\", --prune", "--prune", "--verbosity=2"}))
-	args := given(flags, func(*pflag.Flag) bool { return true })
-	require.NotContains(t, strings.Join(args, " "), "unset")
-	again := define()
-	require.NoError(t, again.Parse(args))
-	flags.VisitAll(func(flag *pflag.Flag) {
-		require.Equal(t, flag.Changed, again.Lookup(flag.Name).Changed, flag.Name)
-		if flag.Name == "metrics-label" { // a map, which is printed in any order
-			want, _ := flags.GetStringToString(flag.Name)
-			got, _ := again.GetStringToString(flag.Name)
-			require.Equal(t, want, got)
-			return
-		}
-		require.Equal(t, flag.Value.String(), again.Lookup(flag.Name).Value.String(), flag.Name)
-	})
-}
-
 // An error of several clusters is one with their names.
 func TestErrorsWithNames(t *testing.T) {
 	clusters := []fleet.Cluster{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}, {Name: "e"}, {Name: "f"}}
@@ -93,38 +68,73 @@ func TestErrorsWithNames(t *testing.T) {
 	require.Empty(t, name(clusters, make([]error, len(clusters))))
 }
 
-// The counts of a run come from its lines; a hook or a rollback is a change.
+// A hook, a rollback, and a resource that something was sent for are changes.
 func TestTally(t *testing.T) {
-	unchanged := []string{
-		`{"version":1,"type":"runStart","timestamp":"2026-01-02T03:04:05Z","resources":2,"waves":[{"wave":1},{"wave":2}]}`,
-		`{"version":1,"type":"plan","timestamp":"2026-01-02T03:04:05Z","resources":[{"name":"web"}]}`,
-		`{"version":1,"type":"waveStart","timestamp":"2026-01-02T03:04:05Z","wave":2,"name":"web"}`,
-		`{"version":1,"type":"resource","timestamp":"2026-01-02T03:04:05Z","name":"web","state":"waiting","final":false}`,
-		`{"version":1,"type":"resource","timestamp":"2026-01-02T03:04:05Z","name":"web","state":"ready","final":true,"unchanged":true}`,
-		`{"version":1,"type":"runEnd","timestamp":"2026-01-02T03:04:05Z","state":"done","counts":{"ready":18,"timedOut":1,"failed":2}}`,
-	}
-	count := func(lines ...string) tally {
+	count := func(changes ...track.Transition) tally {
 		var all tally
-		for _, line := range lines {
-			all.take(events.Look([]byte(line)))
+		for _, change := range changes {
+			all.take(change)
 		}
 		return all
 	}
-	got := count(unchanged...)
-	require.Equal(t, tally{total: 2, waves: 2, final: 1, wave: 2, waveName: "web", counts: map[string]int{"ready": 18, "timedOut": 1, "failed": 2}}, got)
-	require.Equal(t, "18 ready, 2 failed, 1 timed out", got.words())
-	for _, line := range []string{
-		`{"version":1,"type":"resource","timestamp":"2026-01-02T03:04:05Z","name":"web","state":"ready","final":true}`,
-		`{"version":1,"type":"hook","timestamp":"2026-01-02T03:04:05Z","name":"migrate","state":"applying"}`,
-		`{"version":1,"type":"rollbackStart","timestamp":"2026-01-02T03:04:05Z","revision":1,"resources":2,"waves":[]}`,
-	} {
-		require.True(t, count(append(unchanged, line)...).wrote, line)
+	at := func(kind track.Kind, e event.Event) track.Transition { return track.Transition{Kind: kind, Event: e} }
+	unchanged := []track.Transition{
+		at(track.WaveOpened, event.Event{State: event.Applying}),
+		at(track.Applied, event.Event{State: event.Waiting}),
+		at(track.Ended, event.Event{State: event.Ready, Change: event.Change{Unchanged: true}}),
+		at(track.WaveEnded, event.Event{State: event.Ready}),
+		at(track.HooksBegan, event.Event{Hook: &event.Hook{}}),
 	}
+	require.False(t, count(unchanged...).wrote)
+	for _, change := range []track.Transition{
+		at(track.Ended, event.Event{State: event.Ready}),
+		at(track.Sent, event.Event{Hook: &event.Hook{}, State: event.Applying}),
+		at(track.HookLogged, event.Event{Hook: &event.Hook{}}),
+	} {
+		require.True(t, count(append(unchanged, change)...).wrote, "%+v", change)
+	}
+	require.Equal(t, "18 ready, 2 failed, 1 timed out", (&tally{counts: event.Counts{event.Ready: 18, event.TimedOut: 1, event.Failed: 2}}).words())
+	require.Equal(t, "1 failed; rolled back", (&tally{counts: event.Counts{event.Failed: 1}, rolledBack: true}).words())
 }
 
-// The name of a cluster follows the timestamp, and the line stays JSON whatever the name.
-func TestLinesHaveTheirCluster(t *testing.T) {
-	line := []byte(`{"version":1,"type":"warning","timestamp":"2026-01-02T03:04:05Z","source":"plan","message":"\"timestamp\":\"x\""}`)
-	require.Equal(t, `{"version":1,"type":"warning","timestamp":"2026-01-02T03:04:05Z","cluster":"eu\"1","source":"plan","message":"\"timestamp\":\"x\""}`, string(events.InCluster(line, `eu"1`)))
-	require.Equal(t, "no line", string(events.InCluster([]byte("no line"), "eu-1")))
+// Runs print lines with their cluster, and remarks that several have in common once.
+func TestAFollowerReportsItsCluster(t *testing.T) {
+	var out, err bytes.Buffer
+	show := &fleetConsole{json: true, runs: map[string]*tally{}, printed: map[string]bool{}}
+	show.out.Out, show.out.Err = files.Pair(&out, &err)
+	plan := &ordering.Plan{Notes: []string{"a note"}}
+	for _, cluster := range []string{`eu"1`, "eu-2"} {
+		f := show.follow(cluster, events.RunStart{Server: "https://" + cluster})
+		f.Begin(track.New(plan, time.Now()))
+		f.End(events.Outcome{State: "done", Warnings: []string{"deprecated"}})
+	}
+	require.NoError(t, show.out.Out.Close(t.Context()))
+	require.NoError(t, show.out.Err.Close(t.Context()))
+	require.Equal(t, "eu\"1: note: a note\neu\"1: warning from the server: deprecated\n", err.String())
+	var clusters []string
+	for line := range strings.Lines(out.String()) {
+		var head events.Head
+		require.NoError(t, json.Unmarshal([]byte(line), &head))
+		require.Regexp(t, `^{"version":1,"type":"\w+","timestamp":"[^"]+","cluster":"eu`, line)
+		clusters = append(clusters, head.Cluster)
+	}
+	require.Equal(t, []string{`eu"1`, `eu"1`, `eu"1`, `eu"1`, `eu"1`, "eu-2", "eu-2", "eu-2", "eu-2", "eu-2"}, clusters)
+}
+
+// Each cluster has its own selection and files, and the operation is not changed.
+func TestAnOperationIsCopiedForEachCluster(t *testing.T) {
+	op := operation.NewApply()
+	*op.Cluster.Namespace, *op.Cluster.KubeConfig, *op.Cluster.BearerToken = "shop", "config", "token"
+	op.Report, op.MetricsFile, op.MetricsLabels = "run.html", "run.prom", map[string]string{"team": "web"}
+	before := *op.Cluster.Context
+	a := runOn(fleet.Cluster{Name: "a", Context: "at/a", Namespace: "other"}, op)
+	b := runOn(fleet.Cluster{Name: "b", Context: "b", Kubeconfig: "b.config"}, op)
+	require.Equal(t, []string{"at/a", "other", "config", "token"}, []string{*a.Cluster.Context, *a.Cluster.Namespace, *a.Cluster.KubeConfig, *a.Cluster.BearerToken})
+	require.Equal(t, []string{"b", "shop", "b.config"}, []string{*b.Cluster.Context, *b.Cluster.Namespace, *b.Cluster.KubeConfig})
+	require.Equal(t, []string{"run.a.html", "run.b.prom"}, []string{a.Report, b.MetricsFile})
+	require.Equal(t, map[string]string{"team": "web", "cluster": "a"}, a.MetricsLabels)
+	require.Equal(t, map[string]string{"team": "web"}, op.MetricsLabels)
+	require.Equal(t, before, *op.Cluster.Context)
+	alone := runOn(fleet.Cluster{Name: "a"}, operation.NewApply())
+	require.Empty(t, alone.Report+alone.MetricsFile)
 }

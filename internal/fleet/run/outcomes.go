@@ -19,7 +19,7 @@ import (
 )
 
 // outcome is a cluster's outcome in words.
-func (c *console) outcome(o fleet.Outcome) html.FleetCluster {
+func (c *fleetConsole) outcome(o fleet.Outcome) html.FleetCluster {
 	if o.State == fleet.NotStarted {
 		return html.FleetCluster{Name: o.Cluster, Outcome: "not started: " + o.Why}
 	}
@@ -34,7 +34,7 @@ func (c *console) outcome(o fleet.Outcome) html.FleetCluster {
 }
 
 // table prints each cluster's outcome.
-func (c *console) table(out io.Writer, s fleet.Summary) error {
+func (c *fleetConsole) table(out io.Writer, s fleet.Summary) error {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	plain.Fprintf(w, "COHORT\tCLUSTER\tOUTCOME\tRESOURCES\tTIME\n")
@@ -54,7 +54,7 @@ func (c *console) table(out io.Writer, s fleet.Summary) error {
 
 // writePage writes the page of the fleet, which links to its clusters' pages. why is the
 // error of the fleet, or nil.
-func (c *console) writePage(file string, s fleet.Summary, why error) error {
+func (c *fleetConsole) writePage(file string, s fleet.Summary, why error) error {
 	page := html.Fleet{Began: c.started, Took: time.Since(c.started), Result: "All clusters are done"}
 	if why != nil {
 		page.Result = why.Error()

@@ -10,6 +10,7 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/connect"
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/fleet"
+	"github.com/ordapply/ordapply/operation"
 )
 
 // prepared is a cluster before anything was written to any cluster.
@@ -22,13 +23,11 @@ type prepared struct {
 // checks permissions. It returns an error with everything that is wrong; then nothing is
 // applied to any cluster. A cluster that cannot be reached, or does not answer within --timeout,
 // is only reported: it may be up when its turn comes, and counts as failed then if it is not.
-func (r *runner) prepare(ctx context.Context, clusters []fleet.Cluster, show *console) error {
-	ctx = report.OnlyPreparing(ctx)
+func (r *runner) prepare(ctx context.Context, clusters []fleet.Cluster, op operation.Apply, show *fleetConsole) error {
 	all := each(ctx, clusters, func(ctx context.Context, c fleet.Cluster) prepared {
 		var p prepared
 		messages := &lineWriter{each: func(line []byte) { p.messages = append(p.messages, string(line)) }}
-		p.err = r.run(show.slow(ctx, c), r.args(c, "--output=json", "--metrics-file=", "--report="), io.Discard, messages)
-		messages.Close()
+		p.err = r.run(ctx, io.Discard, messages, show.slow(c), runOn(c, op).Check)
 		return p
 	})
 	if ctx.Err() != nil {
@@ -43,7 +42,7 @@ func (r *runner) prepare(ctx context.Context, clusters []fleet.Cluster, show *co
 		}
 		wrong[i] = p.err
 	}
-	show.known(clusters, messages)
+	show.printShared(clusters, messages)
 	if err := errors.Join(name(clusters, wrong)...); err != nil {
 		return errors.Join(err, errNothing)
 	}

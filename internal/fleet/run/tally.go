@@ -2,70 +2,117 @@ package run
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/apply/track"
 	"github.com/ordapply/ordapply/internal/fleet"
 	"github.com/ordapply/ordapply/internal/view/events"
 )
 
-// tally holds the facts about a cluster's run, from its lines.
+// tally holds the facts about a cluster's run.
 type tally struct {
-	total, waves int // of the plan
-	final        int // resources with a final state
-	wave         int // that is open, from 1
-	waveName     string
-	wrote        bool // something was written, or a hook ran
-	rolledBack   bool
-	counts       map[string]int // at the end
+	wrote      bool // something was written, or a hook ran
+	rolledBack bool
+	counts     event.Counts // at the end
 }
 
-// take reads a line of the run.
-func (t *tally) take(g events.Glance) {
-	switch g.Type {
-	case events.TypeRunStart:
-		t.total, t.waves = g.Total, g.Waves
-	case events.TypeRollbackStart:
-		t.total, t.waves, t.final, t.wave = g.Total, g.Waves, 0, 0
-		t.rolledBack, t.wrote = true, true
-	case events.TypeWaveStart:
-		t.wave, t.waveName = g.Wave, g.Name
-	case events.TypeHook, events.TypeHookLog:
-		t.wrote = true
-	case events.TypeResource:
-		if g.Final {
-			t.final++
-			t.wrote = t.wrote || !g.Unchanged
-		}
-	case events.TypeRunEnd:
-		t.counts = g.Counts
+// take reads a transition of the run.
+func (t *tally) take(change track.Transition) {
+	switch change.Kind {
+	case track.WaveOpened, track.WaveEnded, track.HooksBegan, track.Unknown:
+		return
 	}
+	t.wrote = t.wrote || change.Hook != nil || change.State.Final() && !change.Unchanged
 }
 
 // words describes the resources at the end of a run: "18 ready, 1 failed".
 func (t *tally) words() string {
-	text := countsText(t.counts)
+	text := t.counts.Text(nil)
 	if t.rolledBack {
 		text += "; rolled back"
 	}
 	return text
 }
 
-// countsText returns numbers by state, the most important after a success first.
-func countsText(counts map[string]int) string {
-	order := []string{"ready", "applied", "deleted", "kept", "deferred", "failed", "timedOut", "skipped", "notStarted", "unsettled"}
-	words := map[string]string{"timedOut": "timed out", "notStarted": "not started"}
-	states := sortedKeys(counts)
-	slices.SortStableFunc(states, func(a, b string) int { return cmp.Compare(slices.Index(order, a), slices.Index(order, b)) })
-	var parts []string
-	for _, state := range states {
-		parts = append(parts, fmt.Sprintf("%d %s", counts[state], cmp.Or(words[state], state)))
+// follower reports the run on a cluster to the console of its fleet.
+type follower struct {
+	to      *fleetConsole
+	cluster string
+	tally   *tally
+	log     *events.Log // nil unless standard output is JSON
+}
+
+// follow returns the reporter of the run on a cluster.
+func (c *fleetConsole) follow(cluster string, start events.RunStart) *follower {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.runs[cluster] == nil {
+		c.runs[cluster] = &tally{}
 	}
-	return strings.Join(parts, ", ")
+	f := &follower{to: c, cluster: cluster, tally: c.runs[cluster]}
+	if c.json {
+		f.log = events.NewLog(c.out.Out, start).In(cluster)
+	}
+	return f
+}
+
+// locked calls do for the log, if there is one, and prints remarks about the cluster.
+func (f *follower) locked(do func(*events.Log), remarks ...string) {
+	f.to.mu.Lock()
+	defer f.to.mu.Unlock()
+	if f.log != nil {
+		do(f.log)
+	}
+	for _, text := range remarks {
+		f.to.remark(f.cluster, text)
+	}
+}
+
+func notes(texts []string) []string {
+	out := make([]string, len(texts))
+	for i, text := range texts {
+		out[i] = "note: " + text
+	}
+	return out
+}
+
+// Begin implements report.Reporter.
+func (f *follower) Begin(run *track.Tracker) {
+	f.locked(func(l *events.Log) { l.Begin(run) }, notes(run.Plan.Notes)...)
+}
+
+// Event implements report.Reporter.
+func (f *follower) Event(t track.Transition) {
+	f.locked(func(l *events.Log) { l.Event(t) })
+	f.tally.take(t)
+}
+
+// Extend implements report.Reporter.
+func (f *follower) Extend(more track.Extension) {
+	f.locked(func(l *events.Log) { l.Extend(more) }, notes(more.Notes)...)
+}
+
+// RollBack implements report.Reporter.
+func (f *follower) RollBack(revision int, run *track.Tracker) {
+	f.tally.rolledBack, f.tally.wrote = true, true
+	f.locked(func(l *events.Log) { l.RollBack(revision, run) }, notes(run.Plan.Notes)...)
+}
+
+// End implements report.Reporter.
+func (f *follower) End(o events.Outcome) {
+	f.tally.counts = o.Summary.Counts()
+	var remarks []string
+	for _, text := range o.Warnings {
+		remarks = append(remarks, "warning from the server: "+text)
+	}
+	if o.Untraced != nil {
+		remarks = append(remarks, "warning: the trace is incomplete: "+o.Untraced.Error())
+	}
+	f.locked(func(l *events.Log) { l.End(o) }, append(remarks, notes(o.Summary.OwnerNotes())...)...)
 }
 
 // outcomeText describes the outcome of a cluster's run.

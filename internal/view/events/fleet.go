@@ -1,13 +1,8 @@
 package events
 
 import (
-	"bytes"
-	"encoding/json"
 	"io"
-	"strconv"
 	"time"
-
-	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // FleetStart is the first line of a run on a fleet.
@@ -100,12 +95,9 @@ const (
 	TypeFleetEnd     = "fleetEnd"     // FleetEnd
 )
 
-// NewHead returns the beginning of a line about a fleet, or about one of its clusters if
-// that is not "".
+// NewHead returns the beginning of a line, about a cluster of a fleet if that is not "".
 func NewHead(kind, cluster string, at time.Time) Head {
-	h := head(kind, at)
-	h.Cluster = cluster
-	return h
+	return Head{Version: Version, Type: kind, Timestamp: at.UTC(), Cluster: cluster}
 }
 
 // NewError returns the line about an error of a run that did not begin, on a cluster if
@@ -116,60 +108,3 @@ func NewError(cluster string, err error, at time.Time) Error {
 
 // Write writes a line with one Write. It ignores errors of w.
 func Write(w io.Writer, line any) { (&Log{w: w}).write(line) }
-
-// InCluster returns a line of a run with the name of its cluster, which follows the
-// timestamp.
-func InCluster(line []byte, cluster string) []byte {
-	key := []byte(`"timestamp":"`)
-	at := bytes.Index(line, key)
-	if at < 0 {
-		return line
-	}
-	end := at + len(key)
-	end += bytes.IndexByte(line[end:], '"') + 1
-	name, _ := json.Marshal(cluster) // strings always marshal
-	return bytes.Join([][]byte{line[:end], []byte(`,"cluster":`), plain.JSON(name), line[end:]}, nil)
-}
-
-// Glance is a line's summary for a reader of many runs.
-type Glance struct {
-	Type      string         `json:"type"`
-	Operation string         `json:"operation"`
-	State     string         `json:"state"`
-	Final     bool           `json:"final"`
-	Unchanged bool           `json:"unchanged"`
-	Source    string         `json:"source"`
-	Message   string         `json:"message"`
-	Name      string         `json:"name"` // of a resource or a wave
-	Wave      int            `json:"wave"`
-	Counts    map[string]int `json:"counts"`
-	Total     int            `json:"-"` // resources of a runStart
-	Waves     int            `json:"-"` // of a runStart
-}
-
-// Look reads a line. Of the lines with the whole plan it reads only the type.
-func Look(line []byte) Glance {
-	var g Glance
-	switch kind := typeOf(line); kind {
-	case TypePlan, TypeHookLog:
-		g.Type = kind
-	case TypeRunStart, TypeRollbackStart:
-		var start RunStart
-		_ = json.Unmarshal(line, &start) // the readable part
-		g.Type, g.Total, g.Waves = kind, start.Resources, len(start.Waves)
-	default:
-		_ = json.Unmarshal(line, &g)
-	}
-	return g
-}
-
-// typeOf returns the type of a line, which a Log writes before anything that is long.
-func typeOf(line []byte) string {
-	_, rest, _ := bytes.Cut(line, []byte(`"type":`))
-	kind, err := strconv.QuotedPrefix(string(rest[:min(len(rest), 40)]))
-	if err != nil {
-		return ""
-	}
-	name, _ := strconv.Unquote(kind)
-	return name
-}

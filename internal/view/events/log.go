@@ -18,21 +18,28 @@ import (
 // optionally RollBack and more events, End. Errors before a run starts are
 // passed to End alone.
 type Log struct {
-	w      io.Writer
-	start  RunStart
-	run    *track.Tracker // of the rollback, once it began; nil before the run
-	failed *track.Tracker // of the run that failed before a rollback, or nil
+	w       io.Writer
+	cluster string // of a fleet; "" otherwise
+	start   RunStart
+	run     *track.Tracker // of the rollback, once it began; nil before the run
+	failed  *track.Tracker // of the run that failed before a rollback, or nil
 }
 
 // NewLog returns a Log that writes a whole line with each Write. It ignores errors of w.
 // The caller sets the fields of start that are not in the plan.
 func NewLog(w io.Writer, start RunStart) *Log { return &Log{w: w, start: start} }
 
+// In returns the Log of a run on a cluster of a fleet, which each line names.
+func (l *Log) In(cluster string) *Log {
+	l.cluster = cluster
+	return l
+}
+
 // Begin writes the first line of a run.
 func (l *Log) Begin(run *track.Tracker) {
 	l.run = run
 	line := l.start
-	line.Head = head(TypeRunStart, time.Now())
+	line.Head = l.head(TypeRunStart, time.Now())
 	line.Resources, line.Waves = len(run.Resources), l.waves()
 	l.write(line)
 	l.plan()
@@ -50,14 +57,14 @@ func (l *Log) RollBack(revision int, run *track.Tracker) {
 		l.endWave(l.run.Open, state(how), l.run.Last)
 	}
 	l.failed, l.run = l.run, run
-	l.write(RollbackStart{Head: head(TypeRollbackStart, time.Now()), Revision: revision, Resources: len(run.Resources), Waves: l.waves()})
+	l.write(RollbackStart{Head: l.head(TypeRollbackStart, time.Now()), Revision: revision, Resources: len(run.Resources), Waves: l.waves()})
 	l.plan()
 	l.notes(run.Plan.Notes)
 }
 
 // plan writes the needs of each resource.
 func (l *Log) plan() {
-	line := Plan{Head: head(TypePlan, time.Now()), Resources: []Planned{}}
+	line := Plan{Head: l.head(TypePlan, time.Now()), Resources: []Planned{}}
 	for _, s := range l.run.Plan.Steps {
 		planned := Planned{ID: id(s.ID), Wave: s.Wave + 1, ReadyBy: s.ReadyBy + 1, Layer: s.Layer, Gate: s.Gate.String()}
 		for _, n := range s.Needs {
@@ -80,7 +87,7 @@ func (l *Log) waves() []Wave {
 // notes writes the notes of a plan.
 func (l *Log) notes(notes []string) {
 	for _, note := range notes {
-		l.write(Warning{Head: head(TypeWarning, time.Now()), Source: "plan", Message: note})
+		l.write(Warning{Head: l.head(TypeWarning, time.Now()), Source: "plan", Message: note})
 	}
 }
 
@@ -96,36 +103,36 @@ func (l *Log) wave(n int) Wave {
 func (l *Log) Event(t track.Transition) {
 	switch t.Kind {
 	case track.WaveOpened:
-		l.write(WaveStart{Head: head(TypeWaveStart, t.Time), Wave: l.wave(t.Wave)})
+		l.write(WaveStart{Head: l.head(TypeWaveStart, t.Time), Wave: l.wave(t.Wave)})
 	case track.WaveEnded:
 		l.endWave(t.Wave, state(t.State), t.Time)
 	case track.HookLogged:
-		l.write(hookLog(t.Event))
+		l.write(l.hookLog(t.Event))
 	case track.HooksBegan, track.Unknown:
 	default:
-		l.write(line(t))
+		l.write(l.line(t))
 	}
 }
 
 // line returns the line about a transition of a resource or a hook.
-func line(t track.Transition) any {
+func (l *Log) line(t track.Transition) any {
 	if t.Hook != nil {
 		return Hook{
-			Head: head(TypeHook, t.Time), ID: id(t.ID), Event: t.Hook.Event,
+			Head: l.head(TypeHook, t.Time), ID: id(t.ID), Event: t.Hook.Event,
 			Operation: operation(t.Op), State: state(t.State), Final: t.State.Final(), Message: t.Detail, Seconds: t.Took().Seconds(),
 		}
 	}
 	return Resource{
-		Head: head(TypeResource, t.Time), ID: id(t.ID), Wave: t.Wave + 1, Layer: t.Layer,
+		Head: l.head(TypeResource, t.Time), ID: id(t.ID), Wave: t.Wave + 1, Layer: t.Layer,
 		Operation: operation(t.Op), State: state(t.State), Final: t.State.Final(), Change: Change(t.Change),
 		Assumed: t.Assumed, Health: t.Health.String(), Message: t.Detail, Seconds: t.Took().Seconds(),
 	}
 }
 
-func hookLog(e event.Event) HookLog {
+func (l *Log) hookLog(e event.Event) HookLog {
 	log := e.Hook.Log
 	line := HookLog{
-		Head: head(TypeHookLog, e.Time), ID: id(e.ID), Event: e.Hook.Event,
+		Head: l.head(TypeHookLog, e.Time), ID: id(e.ID), Event: e.Hook.Event,
 		Pod: log.Pod.Name, Container: log.Container, Log: log.Lines,
 	}
 	if log.Err != nil {
@@ -137,7 +144,7 @@ func hookLog(e event.Event) HookLog {
 // endWave writes that a wave ended.
 func (l *Log) endWave(n int, how string, at time.Time) {
 	took := at.Sub(l.run.Waves[n].Opened).Seconds()
-	l.write(WaveEnd{Head: head(TypeWaveEnd, at), Wave: l.wave(n), State: how, Seconds: took, Counts: counts(l.run.Count(n))})
+	l.write(WaveEnd{Head: l.head(TypeWaveEnd, at), Wave: l.wave(n), State: how, Seconds: took, Counts: Counts(l.run.Count(n))})
 }
 
 // Outcome is the result of a run.
@@ -166,24 +173,24 @@ func (l *Log) End(o Outcome) {
 		l.endWave(l.run.Open, o.last(), l.run.Last)
 	}
 	for _, text := range o.Warnings {
-		l.write(Warning{Head: head(TypeWarning, now), Source: "server", Message: text})
+		l.write(Warning{Head: l.head(TypeWarning, now), Source: "server", Message: text})
 	}
 	if o.Untraced != nil {
-		l.write(Warning{Head: head(TypeWarning, now), Source: "trace", Message: "the trace is incomplete: " + o.Untraced.Error()})
+		l.write(Warning{Head: l.head(TypeWarning, now), Source: "trace", Message: "the trace is incomplete: " + o.Untraced.Error()})
 	}
 	l.notes(o.Summary.OwnerNotes())
 	for _, err := range ordering.FlattenErrors(o.Err) {
-		l.write(failure(cmp.Or(l.failed, l.run), err, now))
+		l.write(l.failure(cmp.Or(l.failed, l.run), err, now))
 	}
-	end := RunEnd{Head: head(TypeRunEnd, now), State: o.State, ExitCode: o.ExitCode, Seconds: o.Summary.Took.Seconds(), Counts: counts(o.Summary.Counts()), Assumed: o.Summary.Assumed()}
+	end := RunEnd{Head: l.head(TypeRunEnd, now), State: o.State, ExitCode: o.ExitCode, Seconds: o.Summary.Took.Seconds(), Counts: Counts(o.Summary.Counts()), Assumed: o.Summary.Assumed()}
 	if back := o.Rollback; back != nil {
 		for _, err := range ordering.FlattenErrors(back.Err) {
-			line := failure(l.run, err, now)
+			line := l.failure(l.run, err, now)
 			line.Rollback = true
 			l.write(line)
 		}
 		if back.Revision > 0 {
-			end.Rollback = &RollbackEnd{Revision: back.Revision, State: back.State, Seconds: back.Summary.Took.Seconds(), Counts: counts(back.Summary.Counts())}
+			end.Rollback = &RollbackEnd{Revision: back.Revision, State: back.State, Seconds: back.Summary.Took.Seconds(), Counts: Counts(back.Summary.Counts())}
 		}
 	}
 	l.write(end)
@@ -197,8 +204,8 @@ func (o Outcome) last() string {
 	return o.State
 }
 
-// counts returns numbers by the name of the state.
-func counts(by event.Counts) map[string]int {
+// Counts returns numbers by the name of the state, as lines have them.
+func Counts(by event.Counts) map[string]int {
 	out := map[string]int{}
 	for s, n := range by {
 		out[state(s)] = n
@@ -207,8 +214,8 @@ func counts(by event.Counts) map[string]int {
 }
 
 // failure returns the line about an error of a run, which is nil if it did not begin.
-func failure(run *track.Tracker, err error, at time.Time) Error {
-	line := Error{Head: head(TypeError, at), Message: err.Error()}
+func (l *Log) failure(run *track.Tracker, err error, at time.Time) Error {
+	line := Error{Head: l.head(TypeError, at), Message: err.Error()}
 	var of *event.Error
 	if errors.As(err, &of) {
 		named := id(of.ID)
@@ -238,9 +245,7 @@ func (e *Error) diagnose(d *event.Diagnosis) {
 	}
 }
 
-func head(kind string, at time.Time) Head {
-	return Head{Version: Version, Type: kind, Timestamp: at.UTC()}
-}
+func (l *Log) head(kind string, at time.Time) Head { return NewHead(kind, l.cluster, at) }
 
 func id(of object.ID) ID {
 	return ID{Group: of.Group, Kind: of.Kind, Namespace: of.Namespace, Name: of.Name}

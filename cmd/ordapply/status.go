@@ -1,0 +1,40 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/ordapply/ordapply/internal/cli/console"
+	"github.com/ordapply/ordapply/internal/cli/flags"
+	"github.com/ordapply/ordapply/operation"
+)
+
+func newStatus(c *console.Console) *cobra.Command {
+	op := operation.NewStatus()
+	cmd := &cobra.Command{
+		Use:   "status NAME",
+		Short: "Show the health of an apply set, layer by layer",
+		Long: `status evaluates the live state of every member of an apply set, and shows the health
+of its layers and stacks in the order in which they were applied. A layer is
+Failed if a member has failed or is unknown, else Degraded if one is missing,
+degraded or being deleted, else Progressing if one is progressing, else Suspended
+if one is suspended. The exit code is 0 if all are ready and the
+newest revision did not fail, 3 if the others are only Progressing or Suspended, so
+that waiting may help, and 1 otherwise. NAME is
+the name of the set's parent Secret, or KIND/NAME.
+
+  ordapply status shop
+  ordapply status shop --watch    keep running, and show changes`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op.Set = args[0]
+			return op.Run(cmd.Context(), c)
+		},
+	}
+	set := cmd.Flags()
+	op.Cluster.AddFlags(set)
+	set.StringVarP(&op.Output, "output", "o", op.Output, "text or json")
+	flags.Health(set, &op.Health)
+	set.BoolVarP(&op.Watch, "watch", "w", false, "keep running until interrupted: redraw the table on a terminal, elsewhere print a line per change")
+	set.DurationVar(&op.StatusGrace, "status-grace", op.StatusGrace, "maximum time to wait for a meaningful status of a custom resource before evaluating it without one; 0: do not wait")
+	return cmd
+}

@@ -1,0 +1,111 @@
+package operation
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+
+	"github.com/ordapply/ordapply/internal/cli/console"
+	"github.com/ordapply/ordapply/internal/cli/input"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/internal/cli/usage"
+	"github.com/ordapply/ordapply/operation/option"
+)
+
+// Delete deletes the objects of manifests, or an apply set with its members, in reverse order.
+type Delete struct {
+	option.Manifests
+	option.Planning
+	option.View
+	option.Limits
+	// Cluster selects the cluster, as kubectl's flags do.
+	Cluster *genericclioptions.ConfigFlags
+	// Set is an apply set to delete instead of the objects of manifests.
+	Set string
+	// IgnoreNotFound succeeds if the apply set does not exist.
+	IgnoreNotFound bool
+	// LockTimeout bounds the wait for another run on the same apply set; 0: do not wait.
+	LockTimeout time.Duration
+	// DryRun is none, client or server.
+	DryRun string
+	// Output is the format of standard output: text, name or json.
+	Output string
+	// Wait waits until resources are gone; without it, others wait only until a deletion is
+	// accepted.
+	Wait bool
+	// Diagnosis reports what blocks the deletion of resources that are not gone.
+	Diagnosis bool
+	// PruneNamespaces deletes Namespaces with all their contents.
+	PruneNamespaces bool
+	// Yes deletes without confirmation.
+	Yes bool
+}
+
+// NewDelete returns the default options.
+func NewDelete() Delete {
+	return Delete{
+		Planning: option.Planning{Hooks: "run"}, Limits: option.Limits{WaveTimeout: 5 * time.Minute}, Cluster: genericclioptions.NewConfigFlags(true),
+		LockTimeout: 30 * time.Second, DryRun: "none", Output: "text", Wait: true, Diagnosis: true,
+	}
+}
+
+// Run deletes. It returns the errors of the run, which the outputs of the operation have, too.
+func (d Delete) Run(ctx context.Context, c *console.Console) error {
+	if err := d.check(); err != nil {
+		return err
+	}
+	files, err := report.OpenFiles(ctx, c.Command, d.View, report.SeriesLabels(ctx, d.Cluster, d.Set, d.MetricsLabels))
+	if err != nil {
+		return err
+	}
+	if d.Set != "" {
+		return report.Reported(d.deleteSet(ctx, c, files))
+	}
+	prepared, err := d.prepare(ctx, c, files)
+	if err == nil {
+		err = d.confirm(ctx, c, prepared, c.Err)
+	}
+	if err != nil {
+		return report.Reported(report.Unstarted(c.Out, d.Output, files, err))
+	}
+	return report.Reported(d.execute(ctx, c, prepared))
+}
+
+// check returns an error for options that are invalid or exclude each other.
+func (d *Delete) check() error {
+	if err := errors.Join(usage.OneOf("output", d.Output, "text", "name", "json"), usage.OneOf("dry-run", d.DryRun, "none", "client", "server")); err != nil {
+		return err
+	}
+	switch {
+	case d.Set == "":
+	case len(d.Files) > 0 || d.Kustomize != "" || d.Selector != "" || d.Order != "":
+		return usage.Errorf("--applyset deletes all members of the set, in their recorded order: leave out -f, -k, -l and --order")
+	case !d.Wait:
+		return usage.Errorf("--wait=false: an apply set is deleted only when its members are gone")
+	}
+	return nil
+}
+
+// source returns the reader and planner of the stream.
+func (d *Delete) source() input.Source {
+	return input.Source{Manifests: d.Manifests, Planning: d.Planning, DropText: true, Outcome: "nothing was deleted"}
+}
+
+// execute deletes, or prints the order of deletion, and reports events.
+func (d *Delete) execute(ctx context.Context, c *console.Console, prepared deletion) error {
+	outputs := report.OpenOutputs(c)
+	defer outputs.Close(ctx)
+	if d.DryRun == "client" {
+		return d.show(outputs.Out, prepared)
+	}
+	reporters := d.report(ctx, c, prepared, outputs)
+	reporters.Begin()
+	c.Log.Plan(prepared.order.Plan())
+	defer reporters.NotifyInterrupt(ctx, c, outputs.Err)()
+	summary, err := d.deleteAround(ctx, prepared, reporters)
+	ended, err := prepared.files.Ended(summary, prepared.target.Warnings.List(), report.WithTimeout(summary, report.WithInterrupt(ctx, err)))
+	reporters.End(ended)
+	return err
+}

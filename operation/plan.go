@@ -1,0 +1,136 @@
+package operation
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/cli/console"
+	"github.com/ordapply/ordapply/internal/cli/files"
+	"github.com/ordapply/ordapply/internal/cli/input"
+	"github.com/ordapply/ordapply/internal/cli/plan"
+	"github.com/ordapply/ordapply/internal/cli/usage"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/view/drawing"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// Plan shows the changes of an apply.
+type Plan struct {
+	Preview
+	// DryRun is server, or client to plan without a cluster.
+	DryRun string
+	// Output is the format of standard output: text, json or markdown.
+	Output string
+	// CommentSize is the size of a comment in Markdown, in bytes, at most.
+	CommentSize int
+	// Out is a file to which the plan is written.
+	Out string
+	// Anonymous leaves out the address and the context of the cluster in JSON and Markdown.
+	Anonymous bool
+}
+
+// NewPlan returns the default options.
+func NewPlan() Plan {
+	return Plan{Preview: NewPreview(), DryRun: "server", Output: "text", CommentSize: plan.CommentSize}
+}
+
+// Run prints the plan. It returns the errors of planning, and those that the apply would have.
+func (p Plan) Run(ctx context.Context, c *console.Console) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	if p.DryRun == "client" {
+		return p.runOffline(ctx, c)
+	}
+	if p.Out != "" {
+		if err := files.CheckWritable(p.Out); err != nil {
+			return usage.Errorf("--out=%s: %w", p.Out, err)
+		}
+	}
+	previewed, err := p.run(ctx, c)
+	if err != nil {
+		return err
+	}
+	previewed.Anonymous = p.Anonymous
+	switch p.Output {
+	case "json":
+		err = previewed.WriteJSON(c.Out)
+	case "markdown":
+		err = previewed.WriteMarkdown(c.Out, p.CommentSize)
+	default:
+		plain.Fprintf(c.Err, "planning for %s; nothing is written\n", previewed.Target)
+		err = previewed.WriteText(plan.ToTerminal(c))
+	}
+	previewed.Warn(c.Err)
+	if err = errors.Join(err, previewed.Preview.Err()); err != nil || p.Out == "" {
+		return err
+	}
+	return p.save(ctx, previewed)
+}
+
+func (p *Plan) check() error {
+	if err := usage.OneOf("output", p.Output, "text", "json", "markdown"); err != nil {
+		return err
+	}
+	if p.CommentSize < plan.MinCommentSize {
+		return usage.Errorf("--comment-size=%d: write at least %d", p.CommentSize, plan.MinCommentSize)
+	}
+	switch {
+	case p.DryRun == "client" && p.Out != "":
+		return usage.Errorf("--out stores a plan made with the cluster: leave out --dry-run=client")
+	case p.DryRun == "client", p.DryRun == "server", p.DryRun == "none": // "none" is the default of apply and may be in a config file
+		return nil
+	}
+	return usage.Errorf("--dry-run=%s: write server or client", p.DryRun)
+}
+
+// runOffline plans without a cluster.
+func (p *Plan) runOffline(ctx context.Context, c *console.Console) error {
+	in := input.Offline{Source: p.source(), Namespace: cmp.Or(*p.Cluster.Namespace, "default")}
+	planned, err := in.Plan(ctx, c)
+	if err != nil {
+		return err
+	}
+	if p.Prune {
+		plain.Fprintln(c.Err, "note: only the cluster knows what --prune would delete: leave out --dry-run=client to see it")
+	}
+	return errors.Join(p.writeOffline(c, planned), planned.Err())
+}
+
+// writeOffline prints a plan that was made without a cluster.
+func (p *Plan) writeOffline(c *console.Console, planned *ordering.Plan) error {
+	switch p.Output {
+	case "json":
+		return drawing.PlanJSON(c.Out, planned)
+	case "markdown":
+		return plan.MarkdownWaves(c.Out, planned, p.CommentSize)
+	}
+	return planned.WriteText(plan.ToTerminal(c))
+}
+
+// Diff shows the changes of an apply as a unified diff.
+type Diff struct{ Preview }
+
+// NewDiff returns the default options.
+func NewDiff() Diff { return Diff{NewPreview()} }
+
+// Run prints the diff. It returns plan.ErrDifferent if there are differences.
+func (d Diff) Run(ctx context.Context, c *console.Console) error {
+	previewed, err := d.run(ctx, c)
+	if err != nil {
+		return err
+	}
+	return previewed.Diff(ctx, c)
+}
+
+// offerOffline adds a hint how to plan without a cluster.
+func offerOffline(err error) error {
+	if errors.Is(err, connect.ErrNoCluster) {
+		return errNoClusterToAsk
+	}
+	return err
+}
+
+var errNoClusterToAsk = errors.New("no cluster: kubeconfig not found, or it names no cluster; set KUBECONFIG or --kubeconfig, or see the waves without a cluster with ordapply plan --dry-run=client")
