@@ -10,6 +10,7 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/rbac"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state"
 )
 
@@ -17,13 +18,7 @@ import (
 func (a *Apply) permissions(ctx context.Context, j session) []kube.Permission {
 	applier := apply.Applier{DryRun: a.DryRun == "server", Health: j.assessor, NoDiagnosis: !a.Diagnosis, SkipWait: j.ungated}
 	kinds := kube.StreamKinds(j.stream.Objects).Or(kube.KindsOf(j.target.Cluster))
-	all := applier.Permissions(j.plan, j.stream.Objects, kinds)
-	if a.DryRun != "server" {
-		all.Add(rbac.HookPermissions(j.stream, j.plan.OrderSource, kinds, a.Diagnosis, j.metadata.Revision.Rollback > 0))
-	}
-	if namespace := newNamespace(a.Membership, j.target); namespace != "" && !j.plan.Positions().HasNamespace(namespace) && a.DryRun != "server" {
-		all.Add(apply.NamespacePermissions(namespace))
-	}
+	all := a.streamPermissions(applier, j.stream, j.plan, kinds, newNamespace(a.Membership, j.target), j.metadata.Revision.Rollback > 0)
 	if a.Set == "" {
 		return all.Required
 	}
@@ -34,6 +29,20 @@ func (a *Apply) permissions(ctx context.Context, j session) []kube.Permission {
 		}.Permissions(ctx, j.target.Cluster, kinds))
 	}
 	return all.Required
+}
+
+// streamPermissions returns the permissions for applying a stream, or a revision in a rollback,
+// apart from the apply set. The namespace is created unless it is "".
+func (a *Apply) streamPermissions(applier apply.Applier, stream *apply.Stream, plan *ordering.Plan, kinds kube.Kinds, namespace string, rollback bool) kube.Permissions {
+	all := applier.Permissions(plan, stream.Objects, kinds)
+	if applier.DryRun {
+		return all
+	}
+	all.Add(rbac.HookPermissions(stream, plan.OrderSource, kinds, a.Diagnosis, rollback))
+	if namespace != "" && !plan.Positions().HasNamespace(namespace) {
+		all.Add(apply.NamespacePermissions(namespace))
+	}
+	return all
 }
 
 // RolesFlags returns the flags with which rbac prints the roles for this run.

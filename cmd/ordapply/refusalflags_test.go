@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/internal/cli/console"
-	"github.com/ordapply/ordapply/internal/cli/rbac"
 	"github.com/ordapply/ordapply/operation"
 )
 
@@ -30,7 +29,7 @@ func TestTheCommandOfARefusal(t *testing.T) {
 	require.Equal(t, "-f 'a b.yaml,https://xxxxx@example.com/c.yaml' -R --order order.yaml --frame helm --hooks skip --prerequisites=false"+
 		" --prerequisite-kinds StorageClass --prerequisite-kinds Issuer.cert-manager.io --chart ./shop --health-rules rules.yaml"+
 		" -n prod --applyset shop --prune --take-over --rollback-on-failure --create-namespace --diagnosis=false", strings.Join(printed, " "))
-	require.NoError(t, rbac.NewCommand(console.New(nil, io.Discard, io.Discard)).ParseFlags(printed))
+	require.NoError(t, newRBAC(console.New(nil, io.Discard, io.Discard)).ParseFlags(printed))
 
 	plain := operation.NewApply()
 	require.Equal(t, []string{"-f", "-"}, plain.RolesFlags("prod"))

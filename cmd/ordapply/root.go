@@ -15,7 +15,6 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/files"
 	"github.com/ordapply/ordapply/internal/cli/flags"
 	"github.com/ordapply/ordapply/internal/cli/plan"
-	"github.com/ordapply/ordapply/internal/cli/rbac"
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/cli/status"
 	"github.com/ordapply/ordapply/internal/cli/usage"
@@ -54,7 +53,7 @@ first, then layer by layer, each when the one before it is ready.
 	root.PersistentFlags().String("config", "", "file with values for flags, one per line; environment variables ORDAPPLY_… take precedence")
 	console.RegisterVerbosity(root.PersistentFlags())
 	root.SetGlobalNormalizationFunc(console.LongNames)
-	root.AddCommand(newApply(c), newPlan(c), newDiff(c), newGraph(c), newSort(c), newVet(c), newExplain(c), newInit(c), export.NewCommand(c), newConsolidate(c), newHealth(c), newReport(c), rbac.NewCommand(c), newVersion(c))
+	root.AddCommand(newApply(c), newPlan(c), newDiff(c), newGraph(c), newSort(c), newVet(c), newExplain(c), newInit(c), export.NewCommand(c), newConsolidate(c), newHealth(c), newReport(c), newRBAC(c), newVersion(c))
 	root.AddCommand(newApplySet(c), newDelete(c), status.NewHistory(c), status.NewList(c), newRollback(c), newStatus(c))
 	flags.InstallHelp(root, columns,
 		flags.Task{Title: "Apply and delete:", Verbs: []string{"apply", "delete", "rollback"}},

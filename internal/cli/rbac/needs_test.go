@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/author/hook"
@@ -93,55 +92,13 @@ func TestCreationPermissions(t *testing.T) {
 
 // The subjects that the Roles are bound to.
 func TestSubject(t *testing.T) {
-	all, err := (&subjectFlags{serviceAccount: "ci/123", user: "a: b", group: "c"}).subject()
+	all, err := Subject{ServiceAccount: "ci/123", User: "a: b", Group: "c"}.YAML()
 	require.NoError(t, err)
 	require.Equal(t, `{kind: ServiceAccount, namespace: ci, name: "123"}
 - {kind: User, apiGroup: rbac.authorization.k8s.io, name: "a: b"}
 - {kind: Group, apiGroup: rbac.authorization.k8s.io, name: c}`, all)
 	for _, account := range []string{"deployer", "/deployer", "ci/"} {
-		_, err := (&subjectFlags{serviceAccount: account}).subject()
+		_, err := Subject{ServiceAccount: account}.YAML()
 		require.ErrorAs(t, err, new(*usage.Error), account)
 	}
-}
-
-// Flags about an apply set require its name. --delete does not: it deletes the objects of
-// manifests too.
-func TestFlagsOfASet(t *testing.T) {
-	for _, f := range []rbacSetFlags{{prune: true}, {takeOver: true}, {onFailure: true}, {rollback: true}, {status: true}} {
-		require.ErrorAs(t, f.check(), new(*usage.Error), "%+v", f)
-		f.set = "shop"
-		require.NoError(t, f.check())
-	}
-	require.NoError(t, (&rbacSetFlags{remove: true}).check())
-}
-
-// Without a cluster a set's parent is a Secret or a ConfigMap of the command's namespace: the
-// scope of another kind is not known.
-func TestParentWithoutACluster(t *testing.T) {
-	w := rbacRequest{scope: apply.Scope{Namespace: "shop"}}
-	for text, want := range map[string]string{
-		"a": "Secret shop/a", "secret/a": "Secret shop/a", "secrets/a": "Secret shop/a", "cm/a": "ConfigMap shop/a", "ConfigMap/a": "ConfigMap shop/a",
-		"pods/a": "", "applysets.example.com/a": "", "secret/": "", "": "",
-	} {
-		id, kind, err := w.parent(t.Context(), text)
-		if want == "" {
-			require.ErrorAs(t, err, new(*usage.Error), text)
-			continue
-		}
-		require.NoError(t, err, text)
-		require.Equal(t, want, id.String(), text)
-		require.True(t, kind.Namespaced)
-	}
-}
-
-// A guess is reported once for each kind, and not for each version.
-func TestGuessedPlurals(t *testing.T) {
-	g := &guessedPlurals{}
-	for _, version := range []string{"v1", "v1", "v2"} {
-		kind, known := g.kind(schema.GroupVersionKind{Group: "example.com", Version: version, Kind: "Policy"})
-		require.True(t, known)
-		require.Equal(t, "policies", kind.Resource.Resource)
-		require.True(t, kind.Namespaced)
-	}
-	require.Len(t, g.notes(), 1)
 }

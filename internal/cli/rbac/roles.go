@@ -1,3 +1,7 @@
+// Package rbac has the permissions that the parts of a run need, and writes Roles with them:
+//
+//	rules := rbac.RulesOf(permissions)
+//	text := rules.YAML("ordapply", rbac.Subject{User: "jane"})
 package rbac
 
 import (
@@ -22,9 +26,11 @@ type resourceAt struct {
 	namespace, group, resource string
 }
 
-// rulesByNamespace combines permissions of one resource and name into rules that grant
-// exactly these, by namespace; "" is cluster-scoped.
-func rulesByNamespace(permissions kube.Permissions) map[string][]rule {
+// Rules are the rules of Roles by namespace; those of "" are of the ClusterRole.
+type Rules map[string][]rule
+
+// RulesOf combines permissions of one resource and name into rules that grant exactly these.
+func RulesOf(permissions kube.Permissions) Rules {
 	grants := map[resourceAt]map[string][]string{} // names by verb
 	for _, p := range slices.Concat(permissions.Required, permissions.Optional) {
 		at := resourceAt{p.Namespace, p.Resource.Group, p.Resource.Resource}
@@ -36,9 +42,9 @@ func rulesByNamespace(permissions kube.Permissions) map[string][]rule {
 		}
 		grants[at][p.Verb] = append(grants[at][p.Verb], p.Name)
 	}
-	rules := map[string][]rule{}
+	rules := Rules{}
 	for at, verbs := range grants {
-		for _, r := range rulesOf(verbs) {
+		for _, r := range rulesOfResource(verbs) {
 			r.group, r.resources = at.group, []string{at.resource}
 			rules[at.namespace] = append(rules[at.namespace], r)
 		}
@@ -49,10 +55,10 @@ func rulesByNamespace(permissions kube.Permissions) map[string][]rule {
 	return rules
 }
 
-// byKind removes the names of namespaced objects, so that a new object of a
+// ByKind removes the names of namespaced objects, so that a new object of a
 // kind needs no new Role. Cluster-scoped objects and Namespaces keep their
 // names.
-func byKind(permissions kube.Permissions) kube.Permissions {
+func ByKind(permissions kube.Permissions) kube.Permissions {
 	strip := func(list []kube.Permission) []kube.Permission {
 		out := slices.Clone(list)
 		for i, p := range out {
@@ -65,9 +71,9 @@ func byKind(permissions kube.Permissions) kube.Permissions {
 	return kube.Permissions{Required: strip(permissions.Required), Optional: strip(permissions.Optional)}
 }
 
-// rulesOf returns the rules of one resource, with verbs for the same objects
+// rulesOfResource returns the rules of one resource, with verbs for the same objects
 // combined.
-func rulesOf(names map[string][]string) []rule {
+func rulesOfResource(names map[string][]string) []rule {
 	byNames := map[string]*rule{}
 	for verb, list := range names {
 		slices.Sort(list)

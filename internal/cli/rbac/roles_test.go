@@ -51,7 +51,7 @@ func TestRules(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var lines []string
-			for _, r := range rulesByNamespace(kube.Permissions{Required: permissions(c.permissions...)})[""] {
+			for _, r := range RulesOf(kube.Permissions{Required: permissions(c.permissions...)})[""] {
 				lines = append(lines, strings.TrimSuffix(strings.TrimPrefix(r.yaml(), "- "), "\n"))
 			}
 			require.Equal(t, c.rules, lines)
@@ -82,7 +82,7 @@ func TestRulesGrantExactlyThePermissions(t *testing.T) {
 			}
 		}
 		granted := map[string]bool{}
-		for namespace, rules := range rulesByNamespace(all) {
+		for namespace, rules := range RulesOf(all) {
 			for _, r := range rules {
 				names := r.names
 				if len(names) == 0 {
@@ -115,7 +115,7 @@ func TestPermissionsByKind(t *testing.T) {
 		Required: permissions("get secrets.core in shop", "get namespaces.core shop in shop", "get clusterroles.rbac.authorization.k8s.io a"),
 		Optional: permissions("get pods.core/log in shop"),
 	}
-	require.Equal(t, want, byKind(given))
+	require.Equal(t, want, ByKind(given))
 	require.Equal(t, "a", given.Required[0].Name, "its argument is unchanged")
 }
 
@@ -137,7 +137,7 @@ func TestWide(t *testing.T) {
 		"delete roles.rbac.authorization.k8s.io mine in shop": "", // named
 		"deletecollection pods.metrics.k8s.io in shop":        "", // namespaced
 	} {
-		lines := wide(rulesByNamespace(kube.Permissions{Required: permissions(permission)}))
+		lines := RulesOf(kube.Permissions{Required: permissions(permission)}).Wide()
 		if want == "" {
 			require.Empty(t, lines, permission)
 			continue

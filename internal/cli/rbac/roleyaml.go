@@ -9,9 +9,9 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
-// writeRoles returns the YAML of Roles with these rules and, unless subject is
-// "", their bindings.
-func writeRoles(name string, rules map[string][]rule, subject string) string {
+// YAML returns Roles with these rules and, unless subject is "", their bindings. subject is
+// that of Subject.YAML.
+func (rules Rules) YAML(name, subject string) string {
 	var out strings.Builder
 	for _, namespace := range slices.Sorted(maps.Keys(rules)) {
 		kind := "Role"

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// wide returns remarks on rules that reach further than the manifests: rules that change every
+// Wide returns remarks on rules that reach further than the manifests: rules that change every
 // object of a cluster-scoped kind, rules that delete permissions of others, and rules on every
 // Secret of a namespace.
-func wide(rules map[string][]rule) []string {
+func (rules Rules) Wide() []string {
 	var lines []string
 	for _, namespace := range slices.Sorted(maps.Keys(rules)) {
 		for _, r := range rules[namespace] {
@@ -23,7 +23,7 @@ func wide(rules map[string][]rule) []string {
 			text := strings.Join(r.verbs, ", ") + " on all " + r.what() + " " + place
 			writes := slices.ContainsFunc(r.verbs, isWrite)
 			switch {
-			case r.group == rbacGroup && writes && (namespace == "" || slices.Contains(r.verbs, "delete")):
+			case r.group == Group && writes && (namespace == "" || slices.Contains(r.verbs, "delete")):
 				lines = append(lines, "  "+text+": these include the permissions of others")
 			case namespace == "" && writes:
 				lines = append(lines, "  "+text)
@@ -38,14 +38,15 @@ func wide(rules map[string][]rule) []string {
 	return append([]string{"These rules reach further than the manifests, since no names can be put into them:"}, lines...)
 }
 
-const rbacGroup = "rbac.authorization.k8s.io"
+// Group is the API group of Roles.
+const Group = "rbac.authorization.k8s.io"
 
 func isWrite(verb string) bool { return !slices.Contains([]string{"get", "list", "watch"}, verb) }
 
 // what returns the resources of a rule with their group: "roles, rolebindings".
 func (r rule) what() string {
 	names := slices.Clone(r.resources)
-	if r.group != "" && r.group != rbacGroup {
+	if r.group != "" && r.group != Group {
 		for i := range names {
 			names[i] += "." + r.group
 		}

@@ -1,4 +1,4 @@
-package rbac
+package operation
 
 import (
 	"context"
@@ -18,8 +18,8 @@ import (
 	"github.com/ordapply/ordapply/state/set"
 )
 
-// rbacRequest is the stream and plan for which Roles are printed.
-type rbacRequest struct {
+// rolesRequest is the stream and plan for which Roles are printed.
+type rolesRequest struct {
 	stream *apply.Stream
 	plan   *ordering.Plan
 	kinds  kube.Kinds
@@ -28,7 +28,7 @@ type rbacRequest struct {
 }
 
 // namespace returns the namespace of -n, where the records of a set are.
-func (w rbacRequest) namespace() string {
+func (w rolesRequest) namespace() string {
 	if w.target != nil && w.target.RecordsNamespace != "" {
 		return w.target.RecordsNamespace
 	}
@@ -37,7 +37,7 @@ func (w rbacRequest) namespace() string {
 
 // parent returns a set's parent; without a cluster it must be a Secret or
 // ConfigMap.
-func (w rbacRequest) parent(ctx context.Context, text string) (object.ID, kube.Kind, error) {
+func (w rolesRequest) parent(ctx context.Context, text string) (object.ID, kube.Kind, error) {
 	if w.target != nil {
 		gvk, id, err := connect.ParentOf(ctx, w.target, text)
 		kind, _ := w.kinds(gvk)
@@ -58,7 +58,7 @@ func (w rbacRequest) parent(ctx context.Context, text string) (object.ID, kube.K
 
 // servedSetKinds returns the group-kinds that the set's parent lists and the cluster
 // serves; empty without a cluster or permission to read the parent.
-func (w rbacRequest) servedSetKinds(ctx context.Context, parent object.ID, kind kube.Kind) applyset.Parent {
+func (w rolesRequest) servedSetKinds(ctx context.Context, parent object.ID, kind kube.Kind) applyset.Parent {
 	if w.target == nil {
 		return applyset.Parent{ID: parent}
 	}

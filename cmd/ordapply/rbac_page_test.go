@@ -1,4 +1,4 @@
-package rbac
+package main
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 // The example of docs/rbac.md is a test: a stream is followed by a command and
 // its output. `make golden` updates the output.
 func TestRBACPage(t *testing.T) {
-	path := filepath.Join("..", "..", "..", "docs", "rbac.md")
+	path := filepath.Join("..", "..", "docs", "rbac.md")
 	page, err := os.ReadFile(path)
 	require.NoError(t, err)
 	example := regexp.MustCompile("(?ms)^```yaml\n(.*?)^```\n```console\n\\$ ordapply rbac -f app.yaml(.*?)\n(.*?)^```\n")
@@ -28,7 +28,7 @@ func TestRBACPage(t *testing.T) {
 		file := filepath.Join(dir, "app.yaml")
 		require.NoError(t, os.WriteFile(file, parts[1], 0o600))
 		var roles bytes.Buffer
-		cmd := NewCommand(console.New(nil, &roles, io.Discard))
+		cmd := newRBAC(console.New(nil, &roles, io.Discard))
 		cmd.SetArgs(append(strings.Fields(string(parts[2])), "-f", file, "--kubeconfig", filepath.Join(dir, "none")))
 		require.NoError(t, cmd.Execute())
 		return []byte("```yaml\n" + string(parts[1]) + "```\n```console\n$ ordapply rbac -f app.yaml" + string(parts[2]) + "\n" + roles.String() + "```\n")

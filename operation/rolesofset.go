@@ -1,4 +1,4 @@
-package rbac
+package operation
 
 import (
 	"context"
@@ -7,10 +7,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/spf13/pflag"
-
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/cli/rbac"
 	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
@@ -19,35 +18,14 @@ import (
 	"github.com/ordapply/ordapply/state/set"
 )
 
-// rbacSetFlags select the account's rights to an apply set.
-type rbacSetFlags struct {
-	set       string
-	prune     bool
-	remove    bool
-	takeOver  bool
-	onFailure bool
-	rollback  bool
-	status    bool
-}
-
-func (f *rbacSetFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.set, "applyset", "", "also allow managing this apply set: NAME of its parent Secret, or KIND/NAME")
-	flags.BoolVar(&f.prune, "prune", false, "also allow pruning members that the stream no longer contains")
-	flags.BoolVar(&f.remove, "delete", false, "also allow deleting the objects of the manifests")
-	flags.BoolVar(&f.takeOver, "take-over", false, "also allow taking over the apply set from another tool")
-	flags.BoolVar(&f.onFailure, "rollback-on-failure", false, "also allow undoing a failed run: deleting what it created, and applying the revision that is deployed now")
-	flags.BoolVar(&f.rollback, "rollback", false, "also allow the rollback command: applying any stored revision of the apply set, and pruning")
-	flags.BoolVar(&f.status, "status", false, "also allow the status and history commands")
-}
-
-// check returns an error for flags that require an apply set.
-func (f *rbacSetFlags) check() error {
+// checkSet returns an error for options that require an apply set.
+func (r *Roles) checkSet() error {
 	var errs []error
 	for _, flag := range []struct {
 		name  string
 		given bool
-	}{{"prune", f.prune}, {"take-over", f.takeOver}, {"rollback-on-failure", f.onFailure}, {"rollback", f.rollback}, {"status", f.status}} {
-		if flag.given && f.set == "" {
+	}{{"prune", r.Prune}, {"take-over", r.TakeOver}, {"rollback-on-failure", r.RollbackOnFailure}, {"rollback", r.Rollback}, {"status", r.Status}} {
+		if flag.given && r.Set == "" {
 			errs = append(errs, usage.Errorf("--%s requires an apply set: name it with --applyset", flag.name))
 		}
 	}
@@ -56,43 +34,44 @@ func (f *rbacSetFlags) check() error {
 
 // setPermissions returns the permissions for the apply set and the selected
 // actions.
-func (f *rbacSetFlags) setPermissions(ctx context.Context, w rbacRequest, applier apply.Applier) (kube.Permissions, []string, error) {
+func (r *Roles) setPermissions(ctx context.Context, w rolesRequest, applier apply.Applier) (kube.Permissions, []string, error) {
 	var all kube.Permissions
-	parent, kind, err := w.parent(ctx, f.set)
+	parent, kind, err := w.parent(ctx, r.Set)
 	if err != nil {
 		return all, nil, err
 	}
 	home := w.namespace()
 	all.Add(state.Permissions(parent, kind, home, false))
 	all.Add(state.ValuesPermissions(parent, home, slices.Collect(maps.Keys(w.stream.Objects))))
-	if f.remove {
+	if r.Delete {
 		all.Add(state.SetDeletionPermissions(parent, kind, home))
 	}
 	promise := w.servedSetKinds(ctx, parent, kind).WithMembers(slices.Collect(maps.Keys(w.stream.Objects)))
 	var notes []string
-	if f.takeOver {
-		more, remarks := f.recordPermissions(ctx, w, parent, kind, home)
+	if r.TakeOver {
+		more, remarks := r.recordPermissions(ctx, w, parent, kind, home)
 		all.Add(more)
 		notes = append(notes, remarks...)
 		all.Add(state.MemberPermissions(promise, w.kinds, "list", "get", "patch"))
 	}
-	if f.onFailure {
-		all.Add(byKind(CreationPermissions(w.stream.Objects, w.kinds)))
+	if r.RollbackOnFailure {
+		all.Add(rbac.ByKind(rbac.CreationPermissions(w.stream.Objects, w.kinds)))
 	}
-	revisions, remarks, err := f.revisions(ctx, w, parent, kind, home)
+	revisions, remarks, err := r.revisions(ctx, w, parent, kind, home)
 	if err != nil {
 		return all, nil, err
 	}
 	notes = append(notes, remarks...)
-	for _, r := range revisions {
-		all.Add(byKind(applier.Permissions(r.Plan, r.Objects(), kube.StreamKinds(r.Objects()).Or(w.kinds))))
-		all.Add(state.ValuesPermissions(parent, home, slices.Collect(maps.Keys(r.Objects()))))
-		promise = promise.WithMembers(slices.Collect(maps.Keys(r.Objects())))
+	for _, revision := range revisions {
+		objects := revision.Objects()
+		all.Add(rbac.ByKind(applier.Permissions(revision.Plan, objects, kube.StreamKinds(objects).Or(w.kinds))))
+		all.Add(state.ValuesPermissions(parent, home, slices.Collect(maps.Keys(objects))))
+		promise = promise.WithMembers(slices.Collect(maps.Keys(objects)))
 	}
-	if f.prune || f.remove || f.rollback { // a deletion also removes the label from kept objects, with PATCH as apply set it
+	if r.Prune || r.Delete || r.Rollback { // a deletion also removes the label from kept objects, with PATCH as apply set it
 		all.Add(state.MemberPermissions(promise, w.kinds, "list", "get", "watch", "delete"))
 	}
-	if f.status {
+	if r.Status {
 		all.Add(state.ViewPermissions(promise, kind, home, w.kinds))
 	}
 	return all, notes, nil
@@ -100,22 +79,22 @@ func (f *rbacSetFlags) setPermissions(ctx context.Context, w rbacRequest, applie
 
 // recordPermissions returns the permissions for taking over other tools' records of the
 // stream's objects in the cluster.
-func (f *rbacSetFlags) recordPermissions(ctx context.Context, w rbacRequest, parent object.ID, kind kube.Kind, home string) (kube.Permissions, []string) {
+func (r *Roles) recordPermissions(ctx context.Context, w rolesRequest, parent object.ID, kind kube.Kind, home string) (kube.Permissions, []string) {
 	if w.target == nil {
 		return kube.Permissions{}, []string{"A take-over reads what another tool recorded: without a cluster, no Role allows that."}
 	}
 	run := state.Run{
 		SetRef: state.SetRef{Cluster: w.target.Cluster, Parent: parent, Kind: kind.Resource.GroupVersion().WithKind(parent.Kind), Namespace: home},
-		Plan:   w.plan, Stream: w.stream, TakeOver: true, Prune: f.prune,
+		Plan:   w.plan, Stream: w.stream, TakeOver: true, Prune: r.Prune,
 	}
 	return run.TakeOverPermissions(ctx, w.kinds), nil
 }
 
 // revisions returns the revisions to which a rollback may go: all, or with
 // --rollback-on-failure alone the deployed one.
-func (f *rbacSetFlags) revisions(ctx context.Context, w rbacRequest, parent object.ID, kind kube.Kind, home string) ([]*history.Revision, []string, error) {
+func (r *Roles) revisions(ctx context.Context, w rolesRequest, parent object.ID, kind kube.Kind, home string) ([]*history.Revision, []string, error) {
 	switch {
-	case !f.onFailure && !f.rollback:
+	case !r.RollbackOnFailure && !r.Rollback:
 		return nil, nil, nil
 	case w.target == nil:
 		return nil, []string{"A rollback applies a revision of the apply set: without a cluster, no Role allows kinds that only a revision contains."}, nil
@@ -125,12 +104,12 @@ func (f *rbacSetFlags) revisions(ctx context.Context, w rbacRequest, parent obje
 		return nil, nil, err
 	}
 	revisions := history.History{Cluster: w.target.Cluster, Parent: applyset.Parent{ID: parent}, Namespace: home, Vouchers: set.Vouchers()}
-	if !f.rollback {
-		r, err := revisions.Last(ctx, history.Deployed)
-		if r == nil || err != nil {
+	if !r.Rollback {
+		last, err := revisions.Last(ctx, history.Deployed)
+		if last == nil || err != nil {
 			return nil, nil, err
 		}
-		return []*history.Revision{r}, nil, nil
+		return []*history.Revision{last}, nil, nil
 	}
 	entries, err := revisions.List(ctx)
 	if err != nil {
@@ -138,11 +117,11 @@ func (f *rbacSetFlags) revisions(ctx context.Context, w rbacRequest, parent obje
 	}
 	var out []*history.Revision
 	for _, e := range entries {
-		r, err := revisions.Read(ctx, e.Number)
+		stored, err := revisions.Read(ctx, e.Number)
 		if err != nil {
 			return nil, nil, fmt.Errorf("--rollback: %w", err)
 		}
-		out = append(out, r)
+		out = append(out, stored)
 	}
 	return out, nil, nil
 }
