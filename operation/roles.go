@@ -48,7 +48,6 @@ func (r Roles) Run(ctx context.Context, c *console.Console) error {
 	}
 	guess := &guessedPlurals{}
 	source := r.source()
-	source.NoSet = false
 	if err := errors.Join(r.checkSet(), source.CheckSet(r.Set)); err != nil {
 		return err
 	}

@@ -22,15 +22,15 @@ func newApply(c *console.Console) *cobra.Command {
   ordapply apply -f app.yaml -o json | jq -r 'select(.type == "error").message'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := restorePlan(cmd, c, &op, planFile); err != nil {
-				return err
-			}
 			clusters, err := fleet.Selected()
-			switch {
-			case err != nil:
+			if err == nil && clusters {
+				return fleet.Apply(cmd.Root().Context(), c, op, planFile)
+			}
+			if err == nil {
+				err = restorePlan(cmd, c, &op, planFile)
+			}
+			if err != nil {
 				return err
-			case clusters:
-				return fleet.Apply(cmd.Root().Context(), c, op)
 			}
 			return op.Run(cmd.Context(), c)
 		},

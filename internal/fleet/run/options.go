@@ -2,7 +2,7 @@
 // of them.
 //
 //	fleet := run.Options{File: "fleet.yaml"}
-//	err := fleet.Apply(ctx, console, operation.NewApply())
+//	err := fleet.Apply(ctx, console, operation.NewApply(), "")
 package run
 
 import (
