@@ -46,6 +46,7 @@ func (m fleetMember) version(t *testing.T) string {
 // one that may not be reached. The audit logs of their API servers tell the writes and their
 // times.
 func TestFleetOfFourClusters(t *testing.T) {
+	t.Parallel()
 	bin, err := testcluster.Find("ordapply")
 	if err != nil {
 		testcluster.Skip(t, "the ordapply command (run `make build`)")
@@ -137,6 +138,9 @@ func TestFleetOfFourClusters(t *testing.T) {
 		require.Positive(t, alone["patch configmaps"])
 		for _, twice := range []string{"discovery", "review selfsubjectaccessreviews", "review selfsubjectrulesreviews"} { // also for the plan, before anything is written
 			alone[twice] *= 2
+		}
+		for _, counts := range []map[string]int{alone, inFleet} {
+			delete(counts, "update leases") // the longer a run takes, the more often it renews its lock
 		}
 		maps.DeleteFunc(alone, func(_ string, n int) bool { return n == 0 })
 		require.Equal(t, alone, inFleet)

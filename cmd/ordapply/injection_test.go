@@ -22,6 +22,7 @@ import (
 // that never starts without injection, and Pods whose image the webhook sets.
 // The webhook's own backend starts without it.
 func TestPodsAreInjected(t *testing.T) {
+	t.Parallel()
 	address := ownAddress(t)
 	cluster := shared.Get(t)
 	for seed := range uint64(3) {
@@ -32,10 +33,10 @@ func TestPodsAreInjected(t *testing.T) {
 			rand.New(rand.NewPCG(seed, 1)).Shuffle(len(documents), func(i, j int) { documents[i], documents[j] = documents[j], documents[i] })
 			t.Cleanup(func() { cluster.Kubectl(t, "delete", "mutatingwebhookconfiguration", namespace) })
 
-			code, output := applyThrough(cluster.Kubeconfig, []byte(strings.Join(documents, "---\n")), "--wave-timeout", "30s")
+			code, output := applyThrough(cluster.Kubeconfig, []byte(strings.Join(documents, "---\n")), "--wave-timeout", "3m")
 			require.Equal(t, report.ExitDone, code, output)
 			cluster.Kubectl(t, "create", "job", "-n", namespace, "from-cron", "--from=cronjob/nightly")
-			cluster.Kubectl(t, "wait", "-n", namespace, "--for=condition=Complete", "--timeout=30s", "job/from-cron")
+			cluster.Kubectl(t, "wait", "-n", namespace, "--for=condition=Complete", "--timeout=3m", "job/from-cron")
 			pods := cluster.Kubectl(t, "get", "pods", "-n", namespace, "-o", `jsonpath={range .items[*]}{.metadata.labels.app}: {.spec.containers[*].name}{"\n"}{end}`)
 			want := map[string]int{"control: main": 1, "web: main sidecar": 2, "db: main sidecar": 1, "once: main sidecar": 1, "nightly: main sidecar": 1, "gateway: main sidecar": 1}
 			got := map[string]int{}
