@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/cert"
 
 	"github.com/ordapply/ordapply/internal/cli/report"
@@ -56,15 +58,23 @@ func injector(t *testing.T, cluster *testcluster.Cluster, namespace string) (por
 	require.NoError(t, err)
 	pair, err := tls.X509KeyPair(certificate, key)
 	require.NoError(t, err)
+	lab := newChaosLab(t, "", cluster)
+	deployments, _ := lab.client.Kind(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"})
 	port = serveTLS(t, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, func(w http.ResponseWriter, r *http.Request) {
-		ready, err := cluster.TryKubectl("get", "deployment", "control", "-n", namespace, "-o", "jsonpath={.status.readyReplicas}")
-		if err != nil || ready != "1" {
+		live, err := lab.client.Get(r.Context(), deployments, namespace, "control")
+		if err != nil || !isReady(live) {
 			http.Error(w, "the control plane does not run", http.StatusServiceUnavailable)
 			return
 		}
 		inject(w, r)
 	})
 	return port, base64.StdEncoding.EncodeToString(certificate)
+}
+
+// isReady reports whether a Deployment has a ready replica.
+func isReady(deployment *unstructured.Unstructured) bool {
+	replicas, _, _ := unstructured.NestedInt64(deployment.Object, "status", "readyReplicas")
+	return replicas > 0
 }
 
 func inject(w http.ResponseWriter, r *http.Request) {
@@ -127,7 +137,7 @@ webhooks:
   admissionReviewVersions: [v1]
   sideEffects: None
   failurePolicy: Fail
-  timeoutSeconds: 10
+  timeoutSeconds: 30
   clientConfig: {caBundle: %[2]s, service: {namespace: %[1]s, name: control}}
   rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
   namespaceSelector: {matchExpressions: [{key: injection, operator: In, values: [enabled]}, {key: kubernetes.io/metadata.name, operator: In, values: [%[1]s]}]}

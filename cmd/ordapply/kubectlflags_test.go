@@ -68,7 +68,7 @@ func takenBy(t *testing.T, dir string, command []string) []string {
 	var out, output bytes.Buffer
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, strings.NewReader(configMap("piped", "web")), &out, &output
 	if err := cmd.Run(); err != nil {
-		t.Logf("%s refuses: %s", filepath.Base(command[0]), lastLines(output.String(), 2))
+		t.Logf("refused: %s", lastLines(output.String(), 2))
 		return nil
 	}
 	return sortedLines(out.String())

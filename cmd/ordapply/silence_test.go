@@ -26,7 +26,7 @@ func TestServerGoesAwayDuringAWait(t *testing.T) {
 		"for-good": {0, []string{
 			" waiting: the API server has been unreachable since ",
 			"not ready after 30s (--wave-timeout): the API server has been unreachable since ",
-			"; before that: Available: 0/1\n  ",
+			"; before that: Available: 0/1",
 			"\n  the cause was not determined: the API server has been unreachable since ",
 		}, []string{"context deadline exceeded", "reachable again"}},
 		"for-a-while": {7 * time.Second, []string{
