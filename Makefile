@@ -22,7 +22,9 @@ CLUSTER ?= local
 # more than the limit of their tests, so these also run without it.
 BOUNDED := health internal/judge/condition state/history internal/cli/input manifest
 # Tests on a control plane mostly wait for it.
-PARALLEL ?= 6
+PARALLEL ?= 8
+# `make lint` has vetted the code.
+TEST := $(GO) test -vet=off
 
 .PHONY: help
 help: ## list the targets
@@ -103,11 +105,11 @@ demo: build kustomize $(if $(filter local,$(CLUSTER)),localcluster) ## apply exa
 
 .PHONY: test
 test: build kustomize localcluster emit-peers helm-referee otlp-receiver $(if $(CI),browser) ## run every test, including those on real control planes
-	$(GO) test $(addprefix ./,$(SEQUENTIAL))
-	$(GO) test -short $(addprefix ./,$(BOUNDED))
+	$(TEST) $(addprefix ./,$(SEQUENTIAL))
+	$(TEST) -short $(addprefix ./,$(BOUNDED))
 	@$(MAKE) --no-print-directory explore FAULTS=1
-	$(GO) test $(RACE) -parallel $(PARALLEL) -timeout 60m $(CONCURRENT)
-	$(GO) test -parallel $(PARALLEL) -timeout 60m $(PROGRAMS)
+	$(TEST) $(RACE) -parallel $(PARALLEL) -timeout 60m $(CONCURRENT)
+	$(TEST) -parallel $(PARALLEL) -timeout 60m $(PROGRAMS)
 	$(GO) -C test/localcluster test -timeout 20m ./...
 
 .PHONY: race

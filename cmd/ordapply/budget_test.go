@@ -23,6 +23,7 @@ import (
 // A first apply of N objects over K pairs of resource and namespace makes at
 // most N + 4K + 20 requests, N of them PATCHes, not counting permission checks.
 func TestRequestBudgetOfAFirstApply(t *testing.T) {
+	t.Parallel()
 	file := kubePrometheus(t)
 	cluster := testcluster.Start(t) // its own: it has an APIService whose backend does not run here
 	proxy := recorder.Start(t, cluster.Kubeconfig)
@@ -78,6 +79,7 @@ func reapplyWithinBudget(t *testing.T, proxy *recorder.Proxy, file string) {
 // For random graphs no request arrives before everything that it needs was
 // answered, by edge and by wave, or was ready if the gate requires it.
 func TestRequestsArriveInOrder(t *testing.T) {
+	t.Parallel()
 	cluster := shared.Get(t)
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -174,6 +176,7 @@ func ordapplyWith(kubeconfig string, args ...string) (int, string) {
 // The diagnosis of a failure is added to the run's budget and bounded too: at
 // most nine requests for each of at most eight resources.
 func TestRequestBudgetOfAFailure(t *testing.T) {
+	t.Parallel()
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "crashing")
 	proxy := recorder.Start(t, cluster.Kubeconfig)
@@ -199,9 +202,10 @@ func TestRequestBudgetOfAFailure(t *testing.T) {
 	require.Greater(t, requested, 8)
 }
 
-// The budget also holds during a wait: a change after eight seconds is seen by
+// The budget also holds during a wait: a change after 18 seconds is seen by
 // a watch immediately.
 func TestRequestBudgetOfAWait(t *testing.T) {
+	t.Parallel()
 	cluster := shared.Get(t)
 	for name, c := range map[string]struct{ stream, comes, requested string }{
 		"a webhook's backend": {
@@ -224,14 +228,14 @@ func TestRequestBudgetOfAWait(t *testing.T) {
 			t.Parallel()
 			proxy := recorder.Start(t, cluster.Kubeconfig)
 			came := make(chan time.Time, 1)
-			time.AfterFunc(8*time.Second, func() {
+			time.AfterFunc(18*time.Second, func() {
 				kubectlApply(t, cluster, c.comes)
 				came <- time.Now()
 			})
 			code, output := applyThrough(proxy.Kubeconfig, []byte(c.stream))
 			done := time.Now()
 			require.Equal(t, report.ExitDone, code, output)
-			require.Less(t, done.Sub(<-came), 6*time.Second, "a poll would see it later: its pauses have doubled")
+			require.Less(t, done.Sub(<-came), 10*time.Second, "a poll would see it later: its pauses have doubled to 15 seconds")
 			total, requested := 0, 0
 			for _, r := range proxy.Requests() {
 				if r.Verb != "review" {

@@ -14,14 +14,16 @@ import (
 
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/test/recorder"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // Requests that need a conversion webhook are retried until the webhook
 // responds; until then the message names the CRD and the Service. If it
 // responds with an error they are not retried.
 func TestConversionWebhookDownThenUp(t *testing.T) {
+	t.Parallel()
 	address := ownAddress(t)
-	cluster := shared.Get(t)
+	cluster := testcluster.Start(t, "--light") // its own: while the webhook is down, no Namespace can be deleted
 	var refuses atomic.Bool
 	port, bundle := converter(t, &refuses)
 	kubectlApply(t, cluster, fmt.Sprintf(`apiVersion: apiextensions.k8s.io/v1
@@ -40,13 +42,12 @@ spec:
   - {name: v1, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}
   - {name: v2, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
 `, bundle))
-	t.Cleanup(func() { cluster.Kubectl(t, "delete", "crd", "widgets.conversion.example") }) // otherwise it blocks the deletion of namespaces
 	cluster.Kubectl(t, "wait", "--for=condition=Established", "crd/widgets.conversion.example")
 	manifest := []byte("apiVersion: conversion.example/v1\nkind: Widget\nmetadata: {name: one, namespace: default}\n")
 
-	code, output := applyThrough(cluster.Kubeconfig, manifest, "--wave-timeout", "3s")
+	code, output := applyThrough(cluster.Kubeconfig, manifest, "--wave-timeout", "10s")
 	require.Equal(t, report.ExitTimedOut, code, output)
-	require.Contains(t, output, "not applied after 3s (--wave-timeout): ")
+	require.Contains(t, output, "not applied after 10s (--wave-timeout): ")
 	require.Contains(t, output, `conversion webhook for conversion.example/v1, Kind=Widget failed: Post "https://converter.default.svc:443`)
 	require.Contains(t, output, "; the CustomResourceDefinition of Widget.conversion.example converts between versions with Service default/converter, which does not exist: apply it first")
 	require.Contains(t, output, "  Service default/converter: it does not exist\n")

@@ -27,6 +27,7 @@ func deleteThrough(kubeconfig string, stream []byte, more ...string) (code int, 
 }
 
 func TestDelete(t *testing.T) {
+	t.Parallel()
 	cluster := shared.Get(t)
 	t.Run("is the reverse of apply", func(t *testing.T) { t.Parallel(); deleteInReverse(t, cluster) })
 	t.Run("spares what took its place", func(t *testing.T) { t.Parallel(); deleteSpares(t, cluster) })
@@ -41,7 +42,7 @@ func TestDelete(t *testing.T) {
 // deleteInReverse: the example is deleted in reverse: no request for a layer's
 // objects before every object of later layers is gone, and the Namespace last.
 func deleteInReverse(t *testing.T, cluster *testcluster.Cluster) {
-	stream, order := shopStream(t), filepath.Join("..", "..", "examples", "shop", "order.yaml")
+	stream, order := shopStream(t, "reversed"), filepath.Join("..", "..", "examples", "shop", "order.yaml")
 	code, output := applyThrough(cluster.Kubeconfig, stream, "--order", order)
 	require.Equal(t, report.ExitDone, code, output)
 	proxy := recorder.Start(t, cluster.Kubeconfig)
@@ -60,7 +61,7 @@ func deleteInReverse(t *testing.T, cluster *testcluster.Cluster) {
 		{"jobs/migrate"},
 		{"statefulsets/database", "services/database", "deployments/queue", "services/queue"},
 		{"networkpolicies/inside-only"},
-		{"namespaces/shop", "customresourcedefinitions/campaigns.shop.example"},
+		{"namespaces/reversed", "customresourcedefinitions/campaigns.shop.example"},
 	}
 	last := -1
 	for _, layer := range layers {
@@ -73,15 +74,15 @@ func deleteInReverse(t *testing.T, cluster *testcluster.Cluster) {
 		require.Greater(t, first, last, "%v is deleted too early: %v", layer, deleted)
 		last = end
 	}
-	for _, kind := range []string{"namespace/shop", "crd/campaigns.shop.example"} {
+	for _, kind := range []string{"namespace/reversed", "crd/campaigns.shop.example"} {
 		gone, err := cluster.TryKubectl("get", kind)
 		require.Error(t, err, gone)
 	}
 }
 
-// shopStream returns the example without its transformer: the order is passed
+// shopStream returns the example in a namespace, without its transformer: the order is passed
 // with --order.
-func shopStream(t *testing.T) []byte {
+func shopStream(t *testing.T, namespace string) []byte {
 	t.Helper()
 	dir := t.TempDir()
 	example := filepath.Join("..", "..", "examples", "shop")
@@ -91,6 +92,7 @@ func shopStream(t *testing.T) []byte {
 	require.NoError(t, err)
 	head, _, found := strings.Cut(string(text), "transformers:")
 	require.True(t, found)
+	head = strings.Replace(head, "namespace: shop", "namespace: "+namespace, 1)
 	require.NoError(t, os.WriteFile(file, []byte(head), 0o644))
 	kustomize, err := testcluster.Find("kustomize")
 	if err != nil {

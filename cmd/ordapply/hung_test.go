@@ -20,12 +20,13 @@ import (
 // An interrupt ends every wait before a run, and --timeout limits requests to
 // the API server.
 func TestTimeoutBeforeRun(t *testing.T) {
+	t.Parallel()
 	kubeconfig, requested := hungServer(t)
 	file := filepath.Join(t.TempDir(), "app.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"), 0o600))
-	code, output := runOn(t.Context(), nil, "apply", "-f", file, "--timeout", "50ms", "--kubeconfig", kubeconfig)
+	code, output := runOn(t.Context(), nil, "apply", "-f", file, "--timeout", "2s", "--kubeconfig", kubeconfig)
 	require.Equal(t, report.ExitTimedOut, code, output)
-	require.Regexp(t, `^error: timed out after 50ms \(--timeout\) while waiting for the API server at http://127.0.0.1:\d+ \(context c\) to list what it serves: check that it is up, and that this is the context you mean\n$`, output)
+	require.Regexp(t, `^error: timed out after 2s \(--timeout\) while waiting for the API server at http://127.0.0.1:\d+ \(context c\) to list what it serves: check that it is up, and that this is the context you mean\n$`, output)
 
 	<-requested
 

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/cert"
 
 	"github.com/ordapply/ordapply/internal/cli/report"
@@ -22,6 +24,7 @@ import (
 // that never starts without injection, and Pods whose image the webhook sets.
 // The webhook's own backend starts without it.
 func TestPodsAreInjected(t *testing.T) {
+	t.Parallel()
 	address := ownAddress(t)
 	cluster := shared.Get(t)
 	for seed := range uint64(3) {
@@ -32,10 +35,10 @@ func TestPodsAreInjected(t *testing.T) {
 			rand.New(rand.NewPCG(seed, 1)).Shuffle(len(documents), func(i, j int) { documents[i], documents[j] = documents[j], documents[i] })
 			t.Cleanup(func() { cluster.Kubectl(t, "delete", "mutatingwebhookconfiguration", namespace) })
 
-			code, output := applyThrough(cluster.Kubeconfig, []byte(strings.Join(documents, "---\n")), "--wave-timeout", "30s")
+			code, output := applyThrough(cluster.Kubeconfig, []byte(strings.Join(documents, "---\n")), "--wave-timeout", "3m")
 			require.Equal(t, report.ExitDone, code, output)
 			cluster.Kubectl(t, "create", "job", "-n", namespace, "from-cron", "--from=cronjob/nightly")
-			cluster.Kubectl(t, "wait", "-n", namespace, "--for=condition=Complete", "--timeout=30s", "job/from-cron")
+			cluster.Kubectl(t, "wait", "-n", namespace, "--for=condition=Complete", "--timeout=3m", "job/from-cron")
 			pods := cluster.Kubectl(t, "get", "pods", "-n", namespace, "-o", `jsonpath={range .items[*]}{.metadata.labels.app}: {.spec.containers[*].name}{"\n"}{end}`)
 			want := map[string]int{"control: main": 1, "web: main sidecar": 2, "db: main sidecar": 1, "once: main sidecar": 1, "nightly: main sidecar": 1, "gateway: main sidecar": 1}
 			got := map[string]int{}
@@ -55,15 +58,23 @@ func injector(t *testing.T, cluster *testcluster.Cluster, namespace string) (por
 	require.NoError(t, err)
 	pair, err := tls.X509KeyPair(certificate, key)
 	require.NoError(t, err)
+	lab := newChaosLab(t, "", cluster)
+	deployments, _ := lab.client.Kind(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"})
 	port = serveTLS(t, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, func(w http.ResponseWriter, r *http.Request) {
-		ready, err := cluster.TryKubectl("get", "deployment", "control", "-n", namespace, "-o", "jsonpath={.status.readyReplicas}")
-		if err != nil || ready != "1" {
+		live, err := lab.client.Get(r.Context(), deployments, namespace, "control")
+		if err != nil || !isReady(live) {
 			http.Error(w, "the control plane does not run", http.StatusServiceUnavailable)
 			return
 		}
 		inject(w, r)
 	})
 	return port, base64.StdEncoding.EncodeToString(certificate)
+}
+
+// isReady reports whether a Deployment has a ready replica.
+func isReady(deployment *unstructured.Unstructured) bool {
+	replicas, _, _ := unstructured.NestedInt64(deployment.Object, "status", "readyReplicas")
+	return replicas > 0
 }
 
 func inject(w http.ResponseWriter, r *http.Request) {
@@ -126,7 +137,7 @@ webhooks:
   admissionReviewVersions: [v1]
   sideEffects: None
   failurePolicy: Fail
-  timeoutSeconds: 10
+  timeoutSeconds: 30
   clientConfig: {caBundle: %[2]s, service: {namespace: %[1]s, name: control}}
   rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
   namespaceSelector: {matchExpressions: [{key: injection, operator: In, values: [enabled]}, {key: kubernetes.io/metadata.name, operator: In, values: [%[1]s]}]}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,17 +11,19 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/ordapply/ordapply/internal/cli/report"
-	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // -f, -R, -k, -l and -n select the same objects as in kubectl, or both fail.
 func TestFlagsMeanWhatTheyMeanForKubectl(t *testing.T) {
+	t.Parallel()
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "flags")
-	t.Chdir(t.TempDir())
-	writeTree(t)
+	dir := t.TempDir()
+	writeTree(t, dir)
+	kubectl := func(args string) []string { return cluster.KubectlCommand(dryRunOf(args)...) }
+	ordapply := func(args string) []string {
+		return append(append([]string{"ordapply"}, dryRunOf(args)...), "--kubeconfig", cluster.Kubeconfig)
+	}
 	for _, args := range []string{
 		"-f folder", "-f folder -R", "-f folder/", "-f folder/a.yaml", "-f folder/a.yaml -f folder/b.json", "-f folder/a.yaml,folder/c.yml",
 		"-f folder/a.yaml -f folder/a.yaml", "-f folder/notes.txt", "-f folder/*.yaml", "-f folder/*.y*ml,folder/b.json", "-f folder/d*", "-f folder/d* -R",
@@ -32,9 +33,9 @@ func TestFlagsMeanWhatTheyMeanForKubectl(t *testing.T) {
 		"-f list.yaml -l tier=web", "-k base -l tier=web", "-k overlay -l tier=web",
 	} {
 		t.Run(args, func(t *testing.T) {
-			want := takenByKubectl(t, cluster, args)
+			want := takenBy(t, dir, kubectl(args))
 			require.NotEmpty(t, want)
-			require.Equal(t, want, takenByOrdapply(t, cluster, args))
+			require.Equal(t, want, takenBy(t, dir, ordapply(args)))
 		})
 	}
 	for _, args := range []string{
@@ -42,8 +43,8 @@ func TestFlagsMeanWhatTheyMeanForKubectl(t *testing.T) {
 		"-f folder -R -l tier=none", "-f folder -R -l tier-in-web", "-f other.yaml",
 	} {
 		t.Run("refused "+args, func(t *testing.T) {
-			require.Empty(t, takenByKubectl(t, cluster, args))
-			require.Empty(t, takenByOrdapply(t, cluster, args))
+			require.Empty(t, takenBy(t, dir, kubectl(args)))
+			require.Empty(t, takenBy(t, dir, ordapply(args)))
 		})
 	}
 }
@@ -60,27 +61,14 @@ func dryRunOf(flags string) []string {
 	return append([]string{"apply", "--server-side", "--dry-run=server", "-o", "name", "-n", "flags"}, words...)
 }
 
-// takenByKubectl returns the objects that kubectl selects, sorted; none if it
-// fails.
-func takenByKubectl(t *testing.T, cluster *testcluster.Cluster, flags string) []string {
+// takenBy returns the objects that a command selects in a folder, sorted; none if it fails.
+func takenBy(t *testing.T, dir string, command []string) []string {
 	t.Helper()
-	line := cluster.KubectlCommand(dryRunOf(flags)...)
-	cmd := exec.Command(line[0], line[1:]...)
+	cmd := exec.Command(command[0], command[1:]...)
 	var out, output bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(configMap("piped", "web")), &out, &output
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, strings.NewReader(configMap("piped", "web")), &out, &output
 	if err := cmd.Run(); err != nil {
-		t.Logf("kubectl refuses: %s", lastLines(output.String(), 2))
-		return nil
-	}
-	return sortedLines(out.String())
-}
-
-func takenByOrdapply(t *testing.T, cluster *testcluster.Cluster, flags string) []string {
-	t.Helper()
-	var out, output bytes.Buffer
-	code := run(context.Background(), append(dryRunOf(flags), "--kubeconfig", cluster.Kubeconfig), strings.NewReader(configMap("piped", "web")), &out, &output)
-	if code != report.ExitDone {
-		t.Logf("ordapply refuses: %s", lastLines(output.String(), 2))
+		t.Logf("refused: %s", lastLines(output.String(), 2))
 		return nil
 	}
 	return sortedLines(out.String())
@@ -95,9 +83,9 @@ func sortedLines(text string) []string {
 }
 
 // writeTree writes folders with manifests, other files, and links.
-func writeTree(t *testing.T) {
+func writeTree(t *testing.T, dir string) {
 	t.Helper()
-	for path, text := range map[string]string{
+	for name, text := range map[string]string{
 		"folder/a.yaml":           configMap("a", "web") + "---\n" + configMap("a2", "data"),
 		"folder/b.json":           `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b", "labels": {"tier": "web", "size": "s"}}}`,
 		"folder/c.yml":            configMap("c", "data"),
@@ -112,12 +100,13 @@ func writeTree(t *testing.T) {
 		"overlay/kustomization.yaml": "resources: [../base]\nnamePrefix: over-\n" +
 			"patches: [{target: {name: i}, patch: '[{\"op\": \"replace\", \"path\": \"/metadata/labels/tier\", \"value\": \"web\"}]'}]\n",
 	} {
+		path := filepath.Join(dir, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
-	require.NoError(t, os.MkdirAll("linked", 0o755))
-	require.NoError(t, os.Symlink("../folder/a.yaml", "linked/a.yaml"))
-	require.NoError(t, os.Symlink("../folder/deep", "linked/deep"))
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "linked"), 0o755))
+	require.NoError(t, os.Symlink("../folder/a.yaml", filepath.Join(dir, "linked", "a.yaml")))
+	require.NoError(t, os.Symlink("../folder/deep", filepath.Join(dir, "linked", "deep")))
 }
 
 func configMap(name, tier string) string {

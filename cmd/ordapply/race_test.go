@@ -22,6 +22,7 @@ import (
 // Two runs on one set run one after the other: their writes do not interleave, and at the
 // end the set is the last run's.
 func TestRacingRuns(t *testing.T) {
+	t.Parallel()
 	bin, err := testcluster.Find("ordapply")
 	if err != nil {
 		testcluster.Skip(t, "the ordapply command (run `make build`)")
@@ -56,12 +57,7 @@ func TestRacingRuns(t *testing.T) {
 // parent, each from its own namespace, use the same Lease: that of the run that
 // claimed the set first.
 func raceFromTwoNamespaces(t *testing.T, lab chaosLab) {
-	crd, err := exec.Command(lab.bin, "applyset", "crd").Output()
-	require.NoError(t, err)
-	definition := filepath.Join(t.TempDir(), "crd.yaml")
-	require.NoError(t, os.WriteFile(definition, crd, 0o600))
-	lab.cluster.Kubectl(t, "apply", "-f", definition)
-	lab.cluster.Kubectl(t, "wait", "--for=condition=Established", "crd/applysets.ordapply.dev")
+	definesParents(t, lab.cluster)
 	var bothLocked, bothClaim, runs sync.WaitGroup
 	bothLocked.Add(2)
 	bothClaim.Add(2)
@@ -99,6 +95,7 @@ func raceFromTwoNamespaces(t *testing.T, lab chaosLab) {
 // A rollback after a failure runs under the same lock: a run that waits for the
 // lock comes after both.
 func TestRollbackOnFailureKeepsTheLock(t *testing.T) {
+	t.Parallel()
 	bin, err := testcluster.Find("ordapply")
 	if err != nil {
 		testcluster.Skip(t, "the ordapply command (run `make build`)")

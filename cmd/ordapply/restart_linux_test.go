@@ -59,7 +59,7 @@ func detachedCluster(t *testing.T) string {
 		testcluster.Skip(t, "the localcluster command (run `make localcluster`)")
 	}
 	dir := filepath.Join(t.TempDir(), "cluster")
-	output, err := exec.Command(bin, "up", "--dir", dir).CombinedOutput()
+	output, err := exec.Command(bin, "up", "--timeout", "5m", "--dir", dir).CombinedOutput()
 	require.NoError(t, err, string(output))
 	t.Cleanup(func() {
 		if output, err := exec.Command(bin, "down", "--dir", dir).CombinedOutput(); err != nil {

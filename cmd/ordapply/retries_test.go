@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -25,6 +26,7 @@ import (
 // unknown field, a conflict, a missing Namespace, a missing permission. All
 // responses are the API server's own.
 func TestErrorsThatAreNotRetried(t *testing.T) {
+	t.Parallel()
 	cluster := shared.Get(t)
 	up := &atomic.Bool{}
 	up.Store(true)
@@ -69,14 +71,15 @@ func patches(requests []recorder.Request) int {
 // Requests to a webhook that is down are retried until it is up. If it stays
 // down, the message is the API server's, with advice.
 func TestWebhookDownThenUp(t *testing.T) {
+	t.Parallel()
 	cluster := shared.Get(t)
 	var up atomic.Bool
 	guard(t, cluster, "admit", &up, true)
 	manifest := []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: guarded, namespace: default, labels: {guarded: admit}}\n")
 
-	code, output := applyThrough(cluster.Kubeconfig, manifest, "--wave-timeout", "3s")
+	code, output := applyThrough(cluster.Kubeconfig, manifest, "--wave-timeout", "10s")
 	require.Equal(t, report.ExitTimedOut, code, output)
-	require.Contains(t, output, `not applied after 3s (--wave-timeout): Internal error occurred: failed calling webhook "admit.guard.example"`)
+	require.Contains(t, output, `not applied after 10s (--wave-timeout): Internal error occurred: failed calling webhook "admit.guard.example"`)
 	require.Contains(t, output, "; the webhook does not answer: check that its workload is running and reachable from the API server")
 
 	proxy := recorder.Start(t, cluster.Kubeconfig)
@@ -95,12 +98,13 @@ func TestWebhookDownThenUp(t *testing.T) {
 // A leftover webhook configuration refers to a Service that does not exist: the
 // message names it, and both remedies.
 func TestWebhookLeftBehind(t *testing.T) {
+	t.Parallel()
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "apply", "--server-side", "-f", filepath.Join("testdata", "webhook_left_behind.yaml"))
 	waitForWebhook(t, cluster, "left-behind")
-	code, output := applyThrough(cluster.Kubeconfig, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: left-behind, namespace: default, labels: {guarded: left-behind}}\n"), "--wave-timeout", "3s")
+	code, output := applyThrough(cluster.Kubeconfig, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: left-behind, namespace: default, labels: {guarded: left-behind}}\n"), "--wave-timeout", "10s")
 	require.Equal(t, report.ExitTimedOut, code, output)
-	require.Contains(t, output, `apply ConfigMap default/left-behind: not applied after 3s (--wave-timeout): Internal error occurred: failed calling webhook "left-behind.guard.example"`)
+	require.Contains(t, output, `apply ConfigMap default/left-behind: not applied after 10s (--wave-timeout): Internal error occurred: failed calling webhook "left-behind.guard.example"`)
 	require.Contains(t, output, `service "gone" not found; the Service gone of the webhook does not exist: apply it first, or delete the webhook configuration if it is a leftover`)
 }
 
@@ -160,7 +164,7 @@ func waitForWebhook(t *testing.T, cluster *testcluster.Cluster, name string) {
 	t.Helper()
 	probe := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: probe-%[1]s, namespace: default, labels: {guarded: %[1]s}}\n", name)
 	for range 600 {
-		if code, _ := applyThrough(cluster.Kubeconfig, []byte(probe), "--dry-run=server", "--wave-timeout", "1s"); code != report.ExitDone {
+		if _, output := applyThrough(cluster.Kubeconfig, []byte(probe), "--dry-run=server", "--wave-timeout", "1s"); strings.Contains(output, name+".guard.example") {
 			return
 		}
 	}

@@ -173,6 +173,7 @@ func rolesSufficeToDelete(t *testing.T, cluster *testcluster.Cluster) {
 // With an apply set the parent, the lock and the history are permitted too, the
 // parent and the lock by name.
 func TestRolesOfAnApplySetSuffice(t *testing.T) {
+	t.Parallel()
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "keeping")
 	file := filepath.Join(t.TempDir(), "app.yaml")
@@ -204,9 +205,9 @@ func TestRolesOfAnApplySetSuffice(t *testing.T) {
 // The same with a cluster-scoped parent, which the Roles permit by name only,
 // including its creation.
 func TestRolesOfAClusterScopedParentSuffice(t *testing.T) {
+	t.Parallel()
 	cluster := shared.Get(t)
-	kubectlApply(t, cluster, parentCRD)
-	cluster.Kubectl(t, "wait", "--for=condition=Established", "crd/applysets.ordapply.dev")
+	definesParents(t, cluster)
 	cluster.Kubectl(t, "create", "namespace", "keeping-wide")
 	file := filepath.Join(t.TempDir(), "app.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream("keeping-wide", 3)), 0o600))
@@ -220,9 +221,20 @@ func TestRolesOfAClusterScopedParentSuffice(t *testing.T) {
 	}
 }
 
+// definesParents defines the cluster-scoped kind of parents. Other tests may do so at the
+// same time, which server-side apply permits.
+func definesParents(t *testing.T, cluster *testcluster.Cluster) {
+	t.Helper()
+	definition := filepath.Join(t.TempDir(), "crd.yaml")
+	require.NoError(t, os.WriteFile(definition, []byte(parentCRD), 0o600))
+	cluster.Kubectl(t, "apply", "--server-side", "-f", definition)
+	cluster.Kubectl(t, "wait", "--for=condition=Established", "--timeout=3m", "crd/applysets.ordapply.dev")
+}
+
 // Pruning works under the Roles too. Missing permissions to prune are reported
 // before anything is applied.
 func TestRolesOfAPruneSuffice(t *testing.T) {
+	t.Parallel()
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "rights-prune")
 	cluster.Kubectl(t, "create", "namespace", "rights-beside")
@@ -258,6 +270,7 @@ func TestRolesOfAPruneSuffice(t *testing.T) {
 // Members that the stream no longer contains may be pruned under Roles printed
 // afterwards: the advice in the error helps.
 func TestRolesOfAPruneAllowWhatTheSetHas(t *testing.T) {
+	t.Parallel()
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "rights-dropped")
 	cluster.Kubectl(t, "create", "namespace", "rights-dropped-beside")
@@ -280,6 +293,7 @@ func TestRolesOfAPruneAllowWhatTheSetHas(t *testing.T) {
 // Under Roles of several namespaces, cluster-wide lists are forbidden and
 // replaced, and an apply without changes still stays within 3K + 20 requests.
 func TestRequestBudgetUnderRoles(t *testing.T) {
+	t.Parallel()
 	cluster := shared.Get(t)
 	var stream strings.Builder
 	const namespaces, kinds = 4, 3
@@ -329,6 +343,7 @@ func withoutVerb(t *testing.T, roles, namespace, resource, verb string) *rbacv1.
 }
 
 func TestRolesOfASetDeletionSuffice(t *testing.T) {
+	t.Parallel()
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "rights-set-deletion")
 	file := filepath.Join(t.TempDir(), "app.yaml")

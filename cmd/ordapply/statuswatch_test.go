@@ -76,6 +76,7 @@ func linesOf(r io.Reader) <-chan string {
 // nothing is watched. Changes are shown, including a new revision, a new kind and a new
 // namespace.
 func TestStatusPollsMetadata(t *testing.T) {
+	t.Parallel()
 	cluster := shared.Get(t)
 	applied := func(stream string) {
 		code, printed := applyThrough(cluster.Kubeconfig, []byte(stream), "--applyset", "watched", "-n", "watched-1")
@@ -139,6 +140,7 @@ func awaitMetadataPolls(t *testing.T, proxy *recorder.Proxy) []string {
 // A kind that is defined while its set is followed is found, and the status of its custom
 // resource is shown when a controller writes it.
 func TestStatusFollowsADefinedKind(t *testing.T) {
+	t.Parallel()
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "set-defined")
 	applied := func(stream string) {
@@ -158,6 +160,7 @@ func TestStatusFollowsADefinedKind(t *testing.T) {
 // The endpoints of a Service that a webhook calls are polled, too: they decide on the
 // verdict of a configuration that does not change.
 func TestStatusFollowsEndpoints(t *testing.T) {
+	t.Parallel()
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "set-called")
 	kubectlApply(t, cluster, calledEndpoints)
@@ -201,6 +204,7 @@ endpoints: [{addresses: [192.0.2.1], conditions: {ready: true}}]
 // Objects left by hooks are shown while a set is followed, at first and with each new
 // revision.
 func TestStatusFollowsWhatHooksLeft(t *testing.T) {
+	t.Parallel()
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "set-hooked")
 	applied := func(stream string) {
@@ -271,6 +275,7 @@ func awaitLines(t *testing.T, lines <-chan string, wanted ...string) {
 // once, and changes are shown when it is back. -o json prints the complete
 // status each time.
 func TestStatusOutlivesAnOutage(t *testing.T) {
+	t.Parallel()
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "set-outage")
 	code, printed := applyThrough(cluster.Kubeconfig, []byte(strings.ReplaceAll(twoOfASet, "set-verbs", "set-outage")), "--applyset", "away", "-n", "set-outage")
@@ -308,6 +313,7 @@ func awaitDocument(t *testing.T, lines <-chan string) (document status.Document)
 // An account with exactly the Roles that rbac --status prints follows a set: it needs no
 // permission to watch, and is refused nothing.
 func TestRolesOfStatusSuffice(t *testing.T) {
+	t.Parallel()
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "set-reader")
 	const account = "---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: %s, namespace: set-reader}\n"

@@ -129,9 +129,10 @@ func (h *hungPhase) run(ctx context.Context, args ...string) (int, string) {
 // request for minutes; the command exits with code 3 and names the step. An interrupt ends
 // each wait with code 130.
 func TestTimeoutOfEveryRequest(t *testing.T) {
+	t.Parallel()
 	lab := newChaosLab(t, "", battered.Get(t))
 	var waiting sync.WaitGroup
-	places := make(chan struct{}, 12)
+	places := make(chan struct{}, 20)
 	tried := map[string]*hungPhase{}
 	for name, p := range phases() {
 		for _, silent := range []bool{false, true} {
@@ -154,7 +155,7 @@ func TestTimeoutOfEveryRequest(t *testing.T) {
 			require.Less(t, h.late.took, waits+15*time.Second, h.late.output)
 			require.NotContains(t, h.late.output, "interrupted")
 			if h.doing != "" {
-				require.Contains(t, h.late.output, h.words.Replace("error: timed out after 4s (--timeout) while "+h.doing))
+				require.Contains(t, h.late.output, h.words.Replace("error: timed out after "+waits.String()+" (--timeout) while "+h.doing))
 			}
 			require.Equal(t, report.ExitInterrupted, h.ended.code, h.ended.output)
 			require.Less(t, h.ended.took, waits+15*time.Second, h.ended.output)
@@ -166,6 +167,7 @@ func TestTimeoutOfEveryRequest(t *testing.T) {
 // reading it with code 3 and the file's name, for commands that have the flag,
 // and an interrupt with code 130.
 func TestTimeoutOfEveryFile(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
@@ -234,7 +236,7 @@ func TestTimeoutOfEveryFile(t *testing.T) {
 			if p.doing != "" {
 				require.Equal(t, report.ExitTimedOut, p.late.code, p.late.output)
 				require.Less(t, p.late.took, reads+15*time.Second, p.late.output)
-				require.Contains(t, p.late.output, "error: timed out after 2s (--timeout) while reading ")
+				require.Contains(t, p.late.output, "error: timed out after "+reads.String()+" (--timeout) while reading ")
 				require.Contains(t, p.late.output, p.doing)
 			}
 			require.Equal(t, report.ExitInterrupted, p.ended.code, p.ended.output)
@@ -246,7 +248,7 @@ func TestTimeoutOfEveryFile(t *testing.T) {
 
 // reads is the --timeout of TestTimeoutOfEveryFile: enough to get to the
 // file.
-const reads = 2 * time.Second
+const reads = 6 * time.Second
 
 // readPhase is a command that reads a FIFO.
 type readPhase struct {
@@ -292,7 +294,7 @@ func TestTheTimeoutOfReadingTheConfigFile(t *testing.T) {
 }
 
 // waits is the --timeout of these tests: enough to get to the wait.
-const waits = 4 * time.Second
+const waits = 10 * time.Second
 
 // commandResult is the result of a command.
 type commandResult struct {

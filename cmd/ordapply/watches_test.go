@@ -13,13 +13,13 @@ import (
 
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/test/recorder"
-	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // A set's Deployments in five namespaces are watched by one watch with the set's label;
 // with permissions only in these namespaces, by one watch in each.
 func TestWatchesOfASet(t *testing.T) {
-	cluster := testcluster.Start(t)
+	t.Parallel()
+	cluster := shared.Get(t)
 	namespaces, file := fiveNamespaces(t)
 	for _, namespace := range namespaces {
 		cluster.Kubectl(t, "create", "namespace", namespace)
@@ -90,7 +90,9 @@ func fiveNamespaces(t *testing.T) (namespaces []string, file string) {
 // If a member's label is removed while its readiness is waited for, the member
 // is still watched, including its deletion.
 func TestWatchOfAMemberThatLeavesTheSet(t *testing.T) {
-	cluster := testcluster.Start(t)
+	t.Parallel()
+	cluster := shared.Get(t)
+	cluster.Kubectl(t, "create", "namespace", "leaving")
 	var stream strings.Builder
 	for i := range 3 {
 		fmt.Fprintf(&stream, "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p%d}\nspec: {nodeSelector: {nowhere: a}, containers: [{name: c, image: c}]}\n", i)
@@ -105,13 +107,13 @@ func TestWatchOfAMemberThatLeavesTheSet(t *testing.T) {
 	}
 	ended := make(chan string, 1)
 	go func() {
-		_, output := applyThrough(proxy.Kubeconfig, []byte(stream.String()), "--applyset", "leaving", "-n", "default", "--diagnosis=false", "--wave-timeout", "5m")
+		_, output := applyThrough(proxy.Kubeconfig, []byte(stream.String()), "--applyset", "leaving", "-n", "leaving", "--diagnosis=false", "--wave-timeout", "5m")
 		ended <- output
 	}()
 	eventually := func(happened func() bool) { require.Eventually(t, happened, 2*time.Minute, 100*time.Millisecond) }
 	eventually(watches(true))
-	cluster.Kubectl(t, "label", "pod", "p0", "applyset.kubernetes.io/part-of-")
+	cluster.Kubectl(t, "label", "pod", "p0", "-n", "leaving", "applyset.kubernetes.io/part-of-")
 	eventually(watches(false))
-	cluster.Kubectl(t, "delete", "pod", "p0", "--wait=false")
-	require.Regexp(t, `wait for Pod default/p0: .*deleted.* while the run waited for it`, <-ended)
+	cluster.Kubectl(t, "delete", "pod", "p0", "-n", "leaving", "--wait=false")
+	require.Regexp(t, `wait for Pod leaving/p0: .*deleted.* while the run waited for it`, <-ended)
 }

@@ -60,8 +60,8 @@ func startPair(t testing.TB) pair {
 		testcluster.Skip(t, "the ordapply command (run `make build`)")
 	}
 	var ours, theirs *testcluster.Cluster
-	ours = testcluster.Start(t, "--light", "--timeout", "5m")
-	theirs = testcluster.Start(t, "--light", "--timeout", "5m")
+	ours = testcluster.Start(t, "--light")
+	theirs = testcluster.Start(t, "--light")
 	kubectl := filepath.Join(theirs.BinDir(t), "kubectl")
 	p := pair{newSide(t, ours), newSide(t, theirs)}
 	p.ours.apply = ordapply{binary, ours.Kubeconfig, t.TempDir()}.apply

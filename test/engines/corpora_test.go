@@ -26,7 +26,7 @@ func withOperators(t *testing.T) *testcluster.Cluster {
 	pods, err := standin.Listen(socket)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = pods.Close() })
-	cluster := testcluster.Start(t, "--pod-proxy", socket, "--timeout", "5m")
+	cluster := testcluster.Start(t, "--pod-proxy", socket)
 	ctx, stop := context.WithCancel(context.Background())
 	stopped := make(chan struct{})
 	go func() {

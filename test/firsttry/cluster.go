@@ -44,7 +44,7 @@ func open(parent string) (*place, error) {
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := testcluster.Up(bin, filepath.Join(dir, "cluster"), io.Discard, "--pod-proxy", socket, "--timeout", "5m")
+	cluster, err := testcluster.Up(bin, filepath.Join(dir, "cluster"), io.Discard, "--pod-proxy", socket)
 	if err != nil {
 		return nil, errors.Join(err, pods.Close())
 	}

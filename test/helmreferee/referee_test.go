@@ -120,7 +120,7 @@ func newTool(t *testing.T, name string) tool {
 			testcluster.Skip(t, "the ordapply command (run `make build`)")
 		}
 	}
-	u.cluster = testcluster.Start(t, "--timeout", "5m")
+	u.cluster = testcluster.Start(t)
 	return u
 }
 

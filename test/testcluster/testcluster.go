@@ -138,7 +138,7 @@ func Find(name string) (string, error) {
 // Up starts a control plane that ends with this process at the latest. It
 // copies localcluster's output to progress.
 func Up(bin, dir string, progress io.Writer, flags ...string) (*Cluster, error) {
-	args := append([]string{"up", "--attached", "--dir", dir}, flags...)
+	args := append([]string{"up", "--attached", "--timeout", "5m", "--dir", dir}, flags...)
 	c := &Cluster{Dir: dir, bin: bin, process: exec.Command(bin, args...)}
 	c.process.Stderr = io.MultiWriter(&c.output, progress)
 	stdin, err := c.process.StdinPipe()

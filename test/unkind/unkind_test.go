@@ -114,7 +114,7 @@ func start(t *testing.T, stream []byte) (*testcluster.Cluster, *standin.Pods, st
 	pods, err := standin.Listen(socket)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = pods.Close() })
-	cluster := testcluster.Start(t, "--pod-proxy", socket, "--timeout", "5m")
+	cluster := testcluster.Start(t, "--pod-proxy", socket)
 	ca, err := Trust(cluster, pods)
 	require.NoError(t, err)
 	file := filepath.Join(dir, "stream.yaml")
