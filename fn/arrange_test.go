@@ -30,7 +30,7 @@ func TestOneOrderOnCorpora(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
 			stream, err := os.ReadFile(file)
 			require.NoError(t, err)
-			out := fn.Function{Order: order}.Run([]byte(shuffled(t, stream)))
+			out := fn.Processor{Order: order}.Run([]byte(shuffled(t, stream)))
 			require.False(t, out.Findings.Failed(), out.Findings.Lines())
 			resources := readStream(t, out.Stream())
 			plan := planner.Arrange(resources)

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	sdk "github.com/kptdev/krm-functions-sdk/go/fn"
+	sdk "github.com/GoogleContainerTools/kpt-functions-sdk/go/fn"
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/kustomize/kyaml/fn/framework"
 	"sigs.k8s.io/kustomize/kyaml/kio"
@@ -33,13 +33,7 @@ func BenchmarkResourceList(b *testing.B) {
 		b.Run(name+"/ours", func(b *testing.B) {
 			b.SetBytes(int64(len(in)))
 			for b.Loop() {
-				require.False(b, fn.Function{}.Run(in).Findings.Failed())
-			}
-		})
-		b.Run(name+"/ours-as-tree", func(b *testing.B) {
-			b.SetBytes(int64(len(in)))
-			for b.Loop() {
-				require.False(b, fn.Function{}.RunAsTree(in).Findings.Failed())
+				require.False(b, fn.Processor{}.Run(in).Findings.Failed())
 			}
 		})
 		b.Run(name+"/kyaml-no-op", func(b *testing.B) {

@@ -55,7 +55,7 @@ func TestTextAcrossLayers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			order, err := sortorder.Parse([]byte("{apiVersion: ordapply.dev/v1alpha1, kind: SortOrder, metadata: {name: x}, emit: [argocd, kapp, kpt],\n" + c.order + "}"))
 			require.NoError(t, err)
-			out := fn.Function{Order: order}.Run([]byte(acrossLayers))
+			out := fn.Processor{Order: order}.Run([]byte(acrossLayers))
 			require.False(t, out.Findings.Failed(), out.Findings.Lines())
 			resources := readStream(t, out.Stream())
 			var text []string

@@ -5,19 +5,45 @@ import (
 
 	"github.com/ordapply/ordapply/internal/author/edit"
 	"github.com/ordapply/ordapply/internal/plan/stamp"
+	"github.com/ordapply/ordapply/object"
 )
 
 // Check reports, as errors, resources whose stamps differ from Run's. It returns
 // the stream unchanged if there are none. It ignores the text order, because
 // kustomize sorts after the function.
-func (f Function) Check(in []byte) Output {
-	source, planner, out := f.start(in)
+func (p Processor) Check(in []byte) Output {
+	text, err := edit.Decode(in)
+	if err != nil {
+		return failed(err)
+	}
+	list, found, err := readList(text)
+	if err != nil {
+		return failed(err)
+	}
+	if !found {
+		stream, planner, out := p.startStream(text)
+		if out.Findings.Failed() {
+			return out
+		}
+		if out = planner.check(stream.Metas()); !out.Findings.Failed() {
+			out.stream = edit.Text{in}
+		}
+		return out
+	}
+	items, planner, findings := p.start(&list.ResourceList)
+	if findings.Failed() {
+		return list.finish(in, Output{Findings: findings})
+	}
+	return list.finish(in, planner.check(items.metas))
+}
+
+// check decides, and adds the stamps that differ to the findings.
+func (d Planner) check(metas []object.Meta) Output {
+	out := d.output(metas)
 	if out.Findings.Failed() {
 		return out
 	}
-	if out = planner.output(source); out.Findings.Failed() {
-		return out
-	}
+	out.changed = false
 	absent := 0
 	var stale Findings
 	for i, change := range out.decision.Changes {
@@ -35,9 +61,5 @@ func (f Function) Check(in []byte) Output {
 			"kustomize needs --enable-alpha-plugins, and --enable-exec for a local binary, without which it skips the function silently; kubectl kustomize and kubectl apply -k cannot run it", absent)}}
 	}
 	out.Findings = append(out.Findings, stale...)
-	if stale.Failed() {
-		return refused(source, out.Findings)
-	}
-	out.stream = edit.Text{in}
 	return out
 }

@@ -5,12 +5,12 @@
 // position of a function's resources, and kpt writes them back into their files.
 //
 //	order, err := sortorder.Parse(config)
-//	out := fn.Function{Order: order}.Run(stream)
+//	out := fn.Processor{Order: order}.Run(stream)
 //	if out.Findings.Failed() {
 //		return out.Findings.Err() // the stream is empty, or the list unchanged
 //	}
 //	_, err = out.WriteTo(os.Stdout)
 //
-// Planner.Plan returns the annotations for resources in memory, without YAML. Package
-// kptsdk does the same to a ResourceList of the KRM functions SDK.
+// Planner.Plan returns the annotations for resources in memory, without YAML.
+// Processor.Process does the same to a ResourceList of the KRM functions SDK.
 package fn

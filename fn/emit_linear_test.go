@@ -32,7 +32,7 @@ func twoLayers(t *testing.T, n int, emit string) (*sortorder.Order, []byte) {
 func TestEmittedDependenciesAreLinear(t *testing.T) {
 	allocations := func(n int) float64 {
 		order, in := twoLayers(t, n, "emit: [kpt, kapp]\n")
-		return testing.AllocsPerRun(1, func() { require.False(t, fn.Function{Order: order}.Run(in).Findings.Failed()) })
+		return testing.AllocsPerRun(1, func() { require.False(t, fn.Processor{Order: order}.Run(in).Findings.Failed()) })
 	}
 	once, twice := allocations(200), allocations(400)
 	t.Logf("%.0f allocations for 200 resources a layer, %.0f for 400: %.1f times", once, twice, twice/once)
@@ -42,7 +42,7 @@ func TestEmittedDependenciesAreLinear(t *testing.T) {
 // Lists that are too large in total are an error that states their size.
 func TestEmittedDependenciesAreBounded(t *testing.T) {
 	order, in := twoLayers(t, 2000, "emit: [kpt]\n")
-	result := fn.Function{Order: order}.Run(in)
+	result := fn.Processor{Order: order}.Run(in)
 	require.True(t, result.Findings.Failed())
 	require.Contains(t, fmt.Sprint(result.Findings), "config.kubernetes.io/depends-on on 2000 resources would add 154 MiB to the stream; the maximum is 64 MiB")
 }

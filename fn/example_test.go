@@ -5,6 +5,8 @@ import (
 	"log"
 	"strings"
 
+	sdk "github.com/GoogleContainerTools/kpt-functions-sdk/go/fn"
+
 	"github.com/ordapply/ordapply/fn"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/sortorder"
@@ -20,12 +22,12 @@ sortOrder:
 `
 
 // As a filter for plain streams.
-func ExampleFunction_Run() {
+func ExampleProcessor_Run() {
 	parsed, err := sortorder.Parse([]byte(order))
 	if err != nil {
 		log.Fatal(err)
 	}
-	out := fn.Function{Order: parsed}.Run([]byte(`
+	out := fn.Processor{Order: parsed}.Run([]byte(`
 apiVersion: v1
 kind: ConfigMap
 metadata:
@@ -71,4 +73,32 @@ func ExamplePlanner_Plan() {
 	decision := fn.Planner{Order: parsed}.Plan([]object.Meta{db})
 	fmt.Println(decision.Changes[0].Set["ordapply.dev/layer"])
 	// Output: platform/data
+}
+
+// As a step of a function built with the KRM functions SDK. Its AsMain takes a processor as
+// sdk.ResourceListProcessorFunc(processor.Process), and sorts items by name when it prints.
+func ExampleProcessor_Process() {
+	list, err := sdk.ParseResourceList([]byte(`
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+- apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: settings}
+- apiVersion: v1
+  kind: Service
+  metadata: {name: db, annotations: {tier: data}}
+functionConfig:` + indented(order)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if ok, err := (fn.Processor{}).Process(list); !ok {
+		log.Fatal(err)
+	}
+	for _, item := range list.Items {
+		fmt.Println(item.GetKind(), item.GetAnnotation("ordapply.dev/layer"))
+	}
+	// Output:
+	// Service platform/data
+	// ConfigMap platform/unmatched
 }

@@ -3,12 +3,13 @@ package fn
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
-	"sigs.k8s.io/kustomize/kyaml/fn/framework"
-	"sigs.k8s.io/kustomize/kyaml/yaml"
+	sdk "github.com/GoogleContainerTools/kpt-functions-sdk/go/fn"
 
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/plan/stamp"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/sortorder"
 )
@@ -100,24 +101,28 @@ func (fs Findings) about(config object.ID) {
 
 func (fs *Findings) add(f Finding) { *fs = append(*fs, f) }
 
-// result converts the finding to an entry of a ResourceList's results.
-func (f Finding) result() *framework.Result {
-	r := &framework.Result{Message: f.Message, Severity: framework.Severity(f.Severity)}
+// result converts the finding to a result of a KRM function, with the file of the object if
+// the orchestrator told it.
+func (f Finding) result() *sdk.Result {
+	r := &sdk.Result{Message: f.Message, Severity: sdk.Severity(f.Severity)}
 	if f.Object != nil {
-		r.ResourceRef = &yaml.ResourceIdentifier{
-			TypeMeta: yaml.TypeMeta{APIVersion: f.Object.APIVersion(), Kind: f.Object.Kind},
-			NameMeta: yaml.NameMeta{Name: f.Object.Name, Namespace: f.Object.Namespace},
+		r.ResourceRef = &sdk.ResourceRef{
+			APIVersion: f.Object.APIVersion(), Kind: f.Object.Kind, Name: f.Object.Name, Namespace: f.Object.Namespace,
+		}
+		if at := fileOf(*f.Object); at.path != "" {
+			index, _ := strconv.Atoi(either(*f.Object, stamp.Index, stamp.LegacyIndex)) // 0 if it has none
+			r.File = &sdk.File{Path: at.path, Index: index}
 		}
 	}
 	if f.Field != "" {
-		r.Field = &framework.Field{Path: f.Field}
+		r.Field = &sdk.Field{Path: f.Field}
 	}
 	return r
 }
 
-// results converts the findings to entries of a ResourceList's results.
-func (fs Findings) results() []*framework.Result {
-	out := make([]*framework.Result, len(fs))
+// results converts the findings to results of a KRM function.
+func (fs Findings) results() sdk.Results {
+	out := make(sdk.Results, len(fs))
 	for i, f := range fs {
 		out[i] = f.result()
 	}

@@ -16,7 +16,7 @@ const twoSecrets = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: b\n---\napi
 
 // TestLineEndsAndByteOrderMarks checks that both are removed, as by kyaml.
 func TestLineEndsAndByteOrderMarks(t *testing.T) {
-	function := fn.Function{Order: testOrder(t)}
+	function := fn.Processor{Order: testOrder(t)}
 	want := function.Run([]byte(twoSecrets))
 	require.False(t, want.Findings.Failed())
 	for name, in := range map[string]string{
@@ -33,14 +33,14 @@ func TestLineEndsAndByteOrderMarks(t *testing.T) {
 // TestNeverEmptyWithSuccess uses inputs for which the output could be empty.
 func TestNeverEmptyWithSuccess(t *testing.T) {
 	for _, in := range []string{"", "\n", "---\n", "# nothing\n", "---\n---\n", "null\n", "~", "{}", "[]", "kind: List\nitems: []\n", "kind: List\nitems:\n"} {
-		for _, out := range []fn.Output{fn.Function{Order: testOrder(t)}.Run([]byte(in)), fn.Function{}.Run([]byte(in)), fn.Strip([]byte(in)), fn.Function{Order: testOrder(t)}.Check([]byte(in))} {
+		for _, out := range []fn.Output{fn.Processor{Order: testOrder(t)}.Run([]byte(in)), fn.Processor{}.Run([]byte(in)), fn.Strip([]byte(in)), fn.Processor{Order: testOrder(t)}.Check([]byte(in))} {
 			require.True(t, out.Findings.Failed() || len(out.Stream()) > 0, "%q", in)
 		}
 	}
 }
 
 func TestTextThatIsNotUTF8(t *testing.T) {
-	out := fn.Function{Order: testOrder(t)}.Run([]byte("apiVersion: v1\nkind: Secret\nmetadata: {name: \"\xff\"}\n"))
+	out := fn.Processor{Order: testOrder(t)}.Run([]byte("apiVersion: v1\nkind: Secret\nmetadata: {name: \"\xff\"}\n"))
 	require.Equal(t, "error: the input is not UTF-8 text, at byte 47 in line 3\n", out.Findings.Lines())
 	require.Empty(t, out.Stream())
 }
@@ -48,7 +48,7 @@ func TestTextThatIsNotUTF8(t *testing.T) {
 // TestDeepNesting checks that the stack is not exhausted.
 func TestDeepNesting(t *testing.T) {
 	for _, deep := range []string{strings.Repeat("[", 200_000), "a: " + strings.Repeat("{a: ", 200_000), strings.Repeat("- ", 200_000) + "x"} {
-		out := fn.Function{Order: testOrder(t)}.Run([]byte("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata:\n  " + deep + "\n"))
+		out := fn.Processor{Order: testOrder(t)}.Run([]byte("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata:\n  " + deep + "\n"))
 		require.True(t, out.Findings.Failed())
 	}
 }
@@ -58,10 +58,10 @@ func TestListsInsideOneAnother(t *testing.T) {
 	lists := func(depth int) []byte {
 		return []byte(strings.Repeat("{apiVersion: v1, kind: List, items: [", depth) + "{apiVersion: v1, kind: Secret, metadata: {name: a}}" + strings.Repeat("]}", depth) + "\n")
 	}
-	require.Contains(t, string(fn.Function{Order: testOrder(t)}.Run(lists(10)).Stream()), "kind: Secret")
+	require.Contains(t, string(fn.Processor{Order: testOrder(t)}.Run(lists(10)).Stream()), "kind: Secret")
 	for _, depth := range []int{11, 3000} {
 		started := time.Now()
-		out := fn.Function{Order: testOrder(t)}.Run(lists(depth))
+		out := fn.Processor{Order: testOrder(t)}.Run(lists(depth))
 		require.Contains(t, out.Findings.Lines(), "more than 10 Lists are inside one another: put their items in one List")
 		require.Less(t, time.Since(started), 10*time.Second)
 	}
@@ -82,10 +82,10 @@ func TestAliasesOfAStream(t *testing.T) {
 		"an odd list": "apiVersion: v1\nkind: List\nitems:\n" + strings.Repeat(item, 10),
 		"a list":      "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n" + strings.Repeat(item, 10),
 	} {
-		out := fn.Function{Order: testOrder(t)}.Run([]byte(in))
+		out := fn.Processor{Order: testOrder(t)}.Run([]byte(in))
 		require.Regexp(t, "expand to more than (16|64) MiB", out.Findings.Lines(), name)
 	}
-	require.False(t, fn.Function{Order: testOrder(t)}.Run([]byte(one)).Findings.Failed())
+	require.False(t, fn.Processor{Order: testOrder(t)}.Run([]byte(one)).Findings.Failed())
 }
 
 // TestDeepAliases checks that aliases in deep documents are expanded at once or not at all.
@@ -99,7 +99,7 @@ func TestDeepAliases(t *testing.T) {
 		"y: &y b\nz: *y\nx: " + strings.Repeat("{a: ", 5000) + "1" + strings.Repeat("}", 5000) + "\n",
 	} {
 		started := time.Now()
-		out := fn.Function{Order: testOrder(t)}.Run([]byte("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n" + deep))
+		out := fn.Processor{Order: testOrder(t)}.Run([]byte("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n" + deep))
 		require.Contains(t, out.Findings.Lines(), "its aliases expand to more than 200 levels")
 		require.Less(t, time.Since(started), 10*time.Second)
 	}
@@ -114,7 +114,7 @@ func TestLargeStream(t *testing.T) {
 		fmt.Fprintf(&in, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c%05d\ndata:\n  text: |\n%s---\n", count, text)
 		count++
 	}
-	out := fn.Function{Order: testOrder(t)}.Run(in.Bytes())
+	out := fn.Processor{Order: testOrder(t)}.Run(in.Bytes())
 	require.False(t, out.Findings.Failed(), out.Findings.Lines())
 	require.Equal(t, count, bytes.Count(out.Stream(), []byte("ordapply.dev/layer: platform/rest\n")))
 }

@@ -27,7 +27,7 @@ func TestWorkIsLinear(t *testing.T) {
 				fmt.Fprintf(&stream, document, i)
 			}
 			in := []byte(stream.String())
-			return testing.AllocsPerRun(1, func() { require.False(t, fn.Function{Order: order}.Run(in).Findings.Failed()) })
+			return testing.AllocsPerRun(1, func() { require.False(t, fn.Processor{Order: order}.Run(in).Findings.Failed()) })
 		}
 		few, many := allocations(200), allocations(2000)
 		t.Logf("%s: %.0f allocations for 200 documents, %.0f for 2,000: %.1f times", name, few, many, many/few)
@@ -38,7 +38,7 @@ func TestWorkIsLinear(t *testing.T) {
 // An error message of a renderer in the stream is an error.
 func TestTheErrorOfARenderIsRefused(t *testing.T) {
 	for _, line := range []string{"Error: something failed", "Error: INSTALLATION FAILED: a: b"} {
-		out := fn.Function{Order: sortorder.Default()}.Run([]byte("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n---\n" + line + "\n"))
+		out := fn.Processor{Order: sortorder.Default()}.Run([]byte("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n---\n" + line + "\n"))
 		require.True(t, out.Findings.Failed())
 		require.Contains(t, out.Findings.Lines(), `document 2: not a manifest but an error message of the previous command: "`+line+`"`)
 		require.Empty(t, out.Stream())

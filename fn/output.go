@@ -18,6 +18,7 @@ type Output struct {
 	order    *sortorder.Order
 	metas    []object.Meta
 	decision Decision
+	changed  bool // a resource, or the order
 }
 
 // Stream returns the stream in UTF-8 as a single slice.
@@ -44,26 +45,4 @@ func (o Output) WriteTo(w io.Writer) (int64, error) {
 
 func failed(err error) Output {
 	return Output{Findings: Findings{{Severity: Error, Message: err.Error()}}}
-}
-
-// refused returns a ResourceList unchanged with the findings in its results;
-// for a plain stream only the findings.
-func refused(source edit.Input, findings Findings) Output {
-	if !source.IsList() {
-		return Output{Findings: findings}
-	}
-	printed, err := source.ResourceList(unsorted(source), make([]edit.Change, len(source.Metas())), findings.results())
-	if err != nil {
-		findings.add(Finding{Severity: Error, Message: err.Error()})
-	}
-	return Output{stream: printed, Findings: findings}
-}
-
-// unsorted returns the indices in input order.
-func unsorted(source edit.Input) []int {
-	same := make([]int, len(source.Metas()))
-	for i := range same {
-		same[i] = i
-	}
-	return same
 }

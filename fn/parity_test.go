@@ -84,7 +84,7 @@ func requireParity(t *testing.T, stream string) {
 
 // requireOrdered requires the output of kustomize.
 func requireOrdered(t *testing.T, want, stream string) {
-	out := fn.Function{Order: sortorder.Default()}.Run([]byte(stream))
+	out := fn.Processor{Order: sortorder.Default()}.Run([]byte(stream))
 	require.False(t, out.Findings.Failed(), out.Findings.Lines())
 	require.Equal(t, idsOf(t, want), idsOf(t, string(out.Stream())))
 }

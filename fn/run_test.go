@@ -49,14 +49,14 @@ func TestRun(t *testing.T) {
 	}
 }
 
-func functionOf(t *testing.T, parts map[string]string) fn.Function {
+func functionOf(t *testing.T, parts map[string]string) fn.Processor {
 	body, ok := parts["order"]
 	if !ok {
-		return fn.Function{}
+		return fn.Processor{}
 	}
 	order, err := sortorder.Parse([]byte("apiVersion: ordapply.dev/v1alpha1\nkind: SortOrder\nmetadata: {name: platform}\n" + body))
 	require.NoError(t, err)
-	return fn.Function{Order: order}
+	return fn.Processor{Order: order}
 }
 
 // rewrite updates the case with the output.

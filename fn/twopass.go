@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	sdk "github.com/GoogleContainerTools/kpt-functions-sdk/go/fn"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/ordapply/ordapply/internal/author/edit"
@@ -16,95 +17,68 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// runPass runs one of the two passes.
-func (d Planner) runPass(in []byte) Output {
-	t, err := edit.ReadTree(in)
-	if err != nil {
-		return failed(err)
-	}
-	if !t.IsList() {
-		return failed(errors.New("carry is for kustomize build; a plain stream does not need it: remove carry from the order"))
-	}
-	pass := d.pack
-	if d.Order.Carry == sortorder.Unpack {
-		pass = d.unpack
-	}
-	items, findings, err := pass(t)
-	if err != nil {
-		findings = Findings{{Severity: Error, Message: err.Error()}}
-		findings.about(d.Config)
-	}
-	if findings.Failed() {
-		return refused(t, findings)
-	}
-	stream, err := t.WithItems(items, findings.results())
-	if err != nil {
-		return failed(err)
-	}
-	return Output{stream: stream, Findings: findings}
-}
-
-// pack sorts and stamps the resources and puts them into one carrier.
-func (d Planner) pack(t *edit.Tree) ([]*yaml.Node, Findings, error) {
-	metas := t.Metas()
-	for _, m := range metas {
+// pack sorts and stamps the items and puts them into one carrier.
+func (d Planner) pack(list *sdk.ResourceList, items items) Output {
+	for _, m := range items.metas {
 		if m.Annotations[stamp.KustomizeID] == "" && !isCarrier(m) {
-			return nil, nil, fmt.Errorf("carry: pack is for kustomize build, but %s does not come from it: use the order without carry", m.ID)
+			return d.failed(fmt.Errorf("carry: pack is for kustomize build, but %s does not come from it: use the order without carry", m.ID))
 		}
 	}
-	d.Objects = t.Object
-	decision := d.decide(metas)
+	decision := d.decide(items.metas)
 	if decision.Findings.Failed() {
-		return nil, decision.Findings, nil
+		return Output{Findings: decision.Findings}
 	}
-	documents, err := t.Texts(decision.Sorted, edits(decision.Changes))
-	if err != nil {
-		return nil, nil, err
+	if err := items.change(list, decision); err != nil {
+		return d.failed(err)
+	}
+	var documents []edit.Text
+	for _, body := range bodies(list.Items...) {
+		text, err := tree.Encode(body)
+		if err != nil {
+			return d.failed(err)
+		}
+		documents = append(documents, edit.Text{text})
 	}
 	payload := string(edit.Join(documents, nil).Joined())
-	carrier := newObject(carrierKind)
-	tree.SetField(carrier, "checksum", tree.Plain(checksum(payload)))
-	tree.SetField(carrier, "payload", tree.Plain(payload))
-	tree.SetField(tree.EnsureMap(carrier, "metadata", tree.SetField), "name", tree.Plain(carrierName(d.Order.Name)))
-	return []*yaml.Node{carrier}, decision.Findings, nil
-}
-
-// newObject returns an object of a kind of ours.
-func newObject(kind string) *yaml.Node {
-	object := &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}
-	tree.SetField(object, "apiVersion", tree.Plain(sortorder.APIVersion))
-	tree.SetField(object, "kind", tree.Plain(kind))
-	return object
+	carrier := sdk.NewEmptyKubeObject()
+	err := errors.Join(
+		carrier.SetAPIVersion(sortorder.APIVersion),
+		carrier.SetKind(carrierKind),
+		carrier.SetName(carrierName(d.Order.Name)),
+		carrier.SetNestedString(checksum(payload), "checksum"),
+		carrier.SetNestedString(payload, "payload"),
+	)
+	if err != nil {
+		return d.failed(err)
+	}
+	list.Items = sdk.KubeObjects{carrier}
+	return Output{Findings: decision.Findings, changed: true}
 }
 
 func checksum(payload string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(payload))) }
 
-// unpack extracts the resources in the order in which they were packed.
-func (d Planner) unpack(t *edit.Tree) ([]*yaml.Node, Findings, error) {
-	carrier, err := d.findCarrier(t)
+// unpack extracts the items in the order in which they were packed.
+func (d Planner) unpack(list *sdk.ResourceList, items items) Output {
+	carrier, err := d.findCarrier(items.metas)
 	if err != nil {
-		return nil, nil, err
+		return d.failed(err)
 	}
-	body := t.Body(carrier)
+	body := items.bodies[carrier]
 	payload, _ := tree.TextOf(body, "payload")
 	sum, _ := tree.TextOf(body, "checksum")
-	if sum != checksum(payload) || !isUnmodified(t.Metas()[carrier], body, d.Order.Of) {
-		return nil, nil, fmt.Errorf("a transformer ran between the two passes of order %s, and its changes would be lost: %s", d.Order.Of, twoPassAdvice)
+	if sum != checksum(payload) || !isUnmodified(items.metas[carrier], body, d.Order.Of) {
+		return d.failed(fmt.Errorf("a transformer ran between the two passes of order %s, and its changes would be lost: %s", d.Order.Of, twoPassAdvice))
 	}
-	documents, err := tree.ParseAll([]byte(payload))
+	unpacked, err := sdk.ParseKubeObjects([]byte(payload))
 	if err != nil {
-		return nil, nil, fmt.Errorf("unpack: %w", err)
+		return d.failed(fmt.Errorf("unpack: %w", err))
 	}
-	items := make([]*yaml.Node, len(documents))
-	for i, document := range documents {
-		items[i] = document.Content[0]
-	}
-	return items, nil, nil
+	list.Items = unpacked
+	return Output{changed: true}
 }
 
 // findCarrier returns the index of the carrier, which must be the only item.
-func (d Planner) findCarrier(t *edit.Tree) (int, error) {
-	metas := t.Metas()
+func (d Planner) findCarrier(metas []object.Meta) (int, error) {
 	var carriers, others []int
 	for i, m := range metas {
 		if isCarrier(m) {
@@ -166,7 +140,9 @@ func TwoPasses(config []byte) ([]byte, error) {
 	if err != nil || annotations[functionAnnotation] == "" {
 		return nil, fmt.Errorf("it has no annotation %s, by which kustomize finds the function: add it, both passes need it", functionAnnotation)
 	}
-	second := newObject(sortorder.Kind)
+	second := &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}
+	tree.SetField(second, "apiVersion", tree.Plain(sortorder.APIVersion))
+	tree.SetField(second, "kind", tree.Plain(sortorder.Kind))
 	metadata := tree.EnsureMap(second, "metadata", tree.SetField)
 	tree.SetField(metadata, "name", tree.Plain(order.Name+"-unpack"))
 	tree.SetField(tree.EnsureMap(metadata, "annotations", tree.SetField), functionAnnotation, tree.Plain(annotations[functionAnnotation]))

@@ -47,7 +47,7 @@ const unpackConfig = `functionConfig:
 
 // forUnpack returns a packed list as input of the second pass.
 func forUnpack(t *testing.T) string {
-	packed := fn.Function{}.Run([]byte(packInput))
+	packed := fn.Processor{}.Run([]byte(packInput))
 	require.False(t, packed.Findings.Failed(), packed.Findings.Lines())
 	list, _, found := strings.Cut(string(packed.Stream()), "functionConfig:")
 	require.True(t, found)
@@ -56,14 +56,14 @@ func forUnpack(t *testing.T) string {
 
 // TestCarry packs and unpacks, and compares with a single pass.
 func TestCarry(t *testing.T) {
-	out := fn.Function{}.Run([]byte(forUnpack(t)))
+	out := fn.Processor{}.Run([]byte(forUnpack(t)))
 	require.False(t, out.Findings.Failed(), out.Findings.Lines())
-	want := fn.Function{}.Run([]byte(strings.ReplaceAll(packInput, "  carry: pack\n", "")))
-	requireSameOrderedObjects(t, []byte(itemsOf(string(want.Stream()))), []byte(itemsOf(string(out.Stream()))))
+	want := fn.Processor{}.Run([]byte(strings.ReplaceAll(packInput, "  carry: pack\n", "")))
+	requireSameOrderedObjects(t, []byte(itemsText(string(want.Stream()))), []byte(itemsText(string(out.Stream()))))
 	require.Contains(t, string(out.Stream()), "ordapply.dev/layer: platform/unmatched")
 }
 
-func itemsOf(list string) string {
+func itemsText(list string) string {
 	items, _, _ := strings.Cut(list, "functionConfig:")
 	return items
 }
@@ -71,7 +71,7 @@ func itemsOf(list string) string {
 // TestCarryMisuse changes the data between the passes.
 func TestCarryMisuse(t *testing.T) {
 	list := forUnpack(t)
-	carrier := strings.TrimPrefix(itemsOf(list), "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n")
+	carrier := strings.TrimPrefix(itemsText(list), "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n")
 	for name, c := range map[string]struct{ old, new, reason string }{
 		"payload":    {"kept to the byte", "kept to the bit", "a transformer ran between"},
 		"checksum":   {"checksum: sha256:", "checksum: sha256:0", "a transformer ran between"},
@@ -86,12 +86,12 @@ func TestCarryMisuse(t *testing.T) {
 		"none":       {carrier, "", "nothing was packed"},
 	} {
 		require.Contains(t, list, c.old, name)
-		out := fn.Function{}.Run([]byte(strings.Replace(list, c.old, c.new, 1)))
+		out := fn.Processor{}.Run([]byte(strings.Replace(list, c.old, c.new, 1)))
 		require.True(t, out.Findings.Failed(), name)
 		require.Contains(t, out.Findings.Lines(), c.reason, name)
 		require.NotEmpty(t, out.Stream(), "the list comes back with its results")
 	}
 	noted := strings.Replace(list, "    name: platform_second_pass_missing\n",
 		"    name: platform_second_pass_missing\n    annotations: {internal.config.kubernetes.io/index: '0', kustomize.config.k8s.io/id: x, alpha.config.kubernetes.io/transformations: y}\n", 1)
-	require.False(t, fn.Function{}.Run([]byte(noted)).Findings.Failed(), "kustomize's own notes are no change")
+	require.False(t, fn.Processor{}.Run([]byte(noted)).Findings.Failed(), "kustomize's own notes are no change")
 }

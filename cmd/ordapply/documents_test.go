@@ -89,7 +89,7 @@ func requireBoth(t *testing.T, what, stream string) bool {
 	if err != nil && strings.Contains(err.Error(), "already set in map") {
 		return false // one mapping with a duplicate key, which the function keeps
 	}
-	if out := (fn.Function{Order: sortorder.Default()}).Run([]byte(stream)); !out.Findings.Failed() {
+	if out := (fn.Processor{Order: sortorder.Default()}).Run([]byte(stream)); !out.Findings.Failed() {
 		names := make([]string, 0, 2)
 		for _, meta := range out.Metas() {
 			names = append(names, meta.Name)

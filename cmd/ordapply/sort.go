@@ -72,7 +72,7 @@ func sortByOrder(ctx context.Context, c *console.Console, in *input.Offline, mar
 	if in.Selector != "" && marks {
 		return usage.Errorf("--marks shows where whole layers begin and end: leave out --selector")
 	}
-	out := fn.Function{Order: order, Marks: marks}.Run(data)
+	out := fn.Processor{Order: order, Marks: marks}.Run(data)
 	fmt.Fprint(c.Err, out.Findings.Remarks().Lines())
 	if out.Findings.Failed() {
 		return out.Findings.Err()

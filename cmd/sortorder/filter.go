@@ -72,19 +72,19 @@ func parseFilter(args []string) (filterFlags, error) {
 
 // functionOf returns the function with the order in a file, or without an
 // order.
-func functionOf(file string) (fn.Function, error) {
+func functionOf(file string) (fn.Processor, error) {
 	if file == "" {
-		return fn.Function{}, nil
+		return fn.Processor{}, nil
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return fn.Function{}, fmt.Errorf("sortorder: read the order: %w", err)
+		return fn.Processor{}, fmt.Errorf("sortorder: read the order: %w", err)
 	}
 	order, err := sortorder.Parse(text)
 	if err != nil {
-		return fn.Function{}, fmt.Errorf("sortorder: %s is not valid:\n%w", file, err)
+		return fn.Processor{}, fmt.Errorf("sortorder: %s is not valid:\n%w", file, err)
 	}
-	return fn.Function{Order: order}, nil
+	return fn.Processor{Order: order}, nil
 }
 
 // strip removes all stamps from the stream on stdin.

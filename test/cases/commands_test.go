@@ -94,7 +94,7 @@ func (c testCase) stamp(t *testing.T, name string, text []byte) fn.Output {
 	t.Helper()
 	order, err := sortorder.Parse(text)
 	require.NoError(t, err)
-	out := fn.Function{Order: order}.Run(c.stream)
+	out := fn.Processor{Order: order}.Run(c.stream)
 	c.write(t, name, text)
 	require.Equal(t, printed(out), c.run(t, c.stream, "sortorder", "--order", name))
 	return out

@@ -15,9 +15,9 @@ type Change struct {
 	Remove []string          // keys of an earlier run that the resource has, sorted
 }
 
-// Apply applies the change to a resource: existing annotations keep their
+// apply applies the change to a resource: existing annotations keep their
 // position, new ones come first. It removes maps that become empty.
-func (c Change) Apply(body *yaml.Node) {
+func (c Change) apply(body *yaml.Node) {
 	if len(c.Set) == 0 && len(c.Remove) == 0 {
 		return
 	}

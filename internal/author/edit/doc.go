@@ -1,11 +1,11 @@
-// Package edit changes annotations in streams of manifests and in ResourceLists, and
-// sorts their resources, without changing another byte. Input that is laid out plainly is
-// edited by lines; a resource with another layout is printed from its YAML nodes, and so
-// is a whole stream whose resources cannot be separated by lines.
+// Package edit changes annotations in streams of YAML documents, and their order, without
+// changing another byte. A document whose annotations cannot be changed as text, as in flow
+// style or with an anchor on its metadata, is printed from its YAML nodes, and only if it
+// changes.
 //
-//	input, err := edit.Read(stream)
-//	changes := make([]edit.Change, len(input.Metas()))
+//	stream, err := edit.Read(in)
+//	changes := make([]edit.Change, len(stream.Metas()))
 //	changes[0].Set = map[string]string{"ordapply.dev/layer": "platform/data"}
-//	documents, err := input.Texts([]int{1, 0}, changes)
+//	documents, err := stream.Texts([]int{1, 0}, changes)
 //	text := edit.Join(documents, nil)
 package edit

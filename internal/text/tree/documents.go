@@ -14,26 +14,38 @@ import (
 // "---", so that a comment above a document belongs to it, and drops empty
 // documents. Unlike kyaml it also reads text after "..." or a JSON value.
 func ParseAll(in []byte) ([]*yaml.Node, error) {
-	chunks, err := Split(bytes.ReplaceAll(in, []byte("\r\n"), []byte("\n")))
+	chunks, err := Split(in)
 	if err != nil {
 		return nil, err
 	}
 	var out []*yaml.Node
 	for i, chunk := range chunks {
-		parts, err := SplitJSON(chunk)
+		read, err := ParseChunk(chunk)
 		if err != nil {
 			return nil, fmt.Errorf("document %d: %w", i+1, err)
 		}
-		for _, part := range parts {
-			if line := Failure(part); line != "" {
-				return nil, fmt.Errorf("document %d: %w", i+1, Failed(line))
-			}
-			read, err := parseText(part)
-			if err != nil {
-				return nil, fmt.Errorf("document %d is not YAML: %s", i+1, strings.TrimPrefix(err.Error(), "yaml: "))
-			}
-			out = append(out, read...)
+		out = append(out, read...)
+	}
+	return out, nil
+}
+
+// ParseChunk parses a part that Split returned: one document, or several after "..." or as
+// JSON values, or none.
+func ParseChunk(chunk []byte) ([]*yaml.Node, error) {
+	parts, err := SplitJSON(bytes.ReplaceAll(chunk, []byte("\r\n"), []byte("\n")))
+	if err != nil {
+		return nil, err
+	}
+	var out []*yaml.Node
+	for _, part := range parts {
+		if line := Failure(part); line != "" {
+			return nil, Failed(line)
 		}
+		read, err := parseText(part)
+		if err != nil {
+			return nil, fmt.Errorf("not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+		}
+		out = append(out, read...)
 	}
 	return out, nil
 }

@@ -5,7 +5,7 @@ package main
 import (
 	"os"
 
-	"github.com/kptdev/krm-functions-sdk/go/fn"
+	"github.com/GoogleContainerTools/kpt-functions-sdk/go/fn"
 )
 
 func main() {

@@ -1,4 +1,4 @@
-package edit
+package fn
 
 import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
