@@ -29,10 +29,27 @@ func ExpandAliases(node *yaml.Node) error {
 	if !HasAnchors(node) {
 		return nil // DeAnchor takes long for deep nodes, also without aliases
 	}
-	if err := yaml.NewRNode(node).DeAnchor(); err != nil {
+	retagKeys(node, yaml.NodeTagNull, nullKey)
+	err := yaml.NewRNode(node).DeAnchor()
+	retagKeys(node, nullKey, yaml.NodeTagNull)
+	if err != nil {
 		return fmt.Errorf("line %d: expand aliases: %w", node.Line, err)
 	}
 	return nil
+}
+
+// nullKey is the tag of null keys while aliases are expanded: kyaml would add them again.
+const nullKey = "!null"
+
+// retagKeys changes the tag of keys of mappings.
+func retagKeys(node *yaml.Node, from, to string) {
+	each(node, func(n *yaml.Node) {
+		for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
+			if n.Content[i].Tag == from {
+				n.Content[i].Tag = to
+			}
+		}
+	})
 }
 
 // HasOuterAlias reports whether an alias in the body refers to an anchor outside it.
