@@ -28,6 +28,7 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/files"
 	"github.com/ordapply/ordapply/internal/cli/input"
+	"github.com/ordapply/ordapply/internal/cli/kustomize"
 	"github.com/ordapply/ordapply/internal/cli/plan"
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/limits"
@@ -66,6 +67,9 @@ func discardLibraryLogs() {
 
 // run is the whole program without the process around it.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if len(args) == 1 && args[0] == kustomize.FunctionArgument {
+		return kustomize.Function(stdin, stdout, stderr)
+	}
 	if len(args) == 0 && input.IsPiped(stdin) {
 		args = []string{"apply", "-f", "-"}
 	}

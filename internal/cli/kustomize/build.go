@@ -1,0 +1,92 @@
+package kustomize
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+// Build is one build of a kustomization, with kustomize's defaults.
+type Build struct {
+	Folder  string
+	Plugins bool // run functions, as --enable-alpha-plugins does
+	Exec    bool // with Plugins, also functions that are programs, as --enable-exec does
+}
+
+// errMixed is returned where kustomize would skip functions silently.
+var errMixed = errors.New("it has a SortOrder and functions of others: pass --enable-alpha-plugins and, for programs on this machine, --enable-exec")
+
+// errRemote is returned for functions that could change while they are looked at.
+var errRemote = errors.New("it has a SortOrder, and parts from elsewhere, which could run other functions: pass --enable-alpha-plugins and --enable-exec, or pass the SortOrder with --order")
+
+// Run returns the output of `kustomize build`.
+func (b Build) Run() ([]byte, error) {
+	text, err := b.run()
+	switch {
+	case isRefusal(err):
+		return nil, fmt.Errorf("build the kustomization: %w; enable functions with --enable-alpha-plugins, and functions that run programs on this machine also with --enable-exec; "+
+			"a SortOrder alone needs neither", err)
+	case err != nil:
+		return nil, fmt.Errorf("build the kustomization: %w", err)
+	}
+	return text, nil
+}
+
+// isRefusal reports whether kustomize refused to run a function.
+func isRefusal(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "external plugins disabled")
+}
+
+// run builds twice if there is a SortOrder: once without any function, which fails if there
+// are functions of others, and then, from the same files, with this program as the function.
+func (b Build) run() ([]byte, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	if b.Plugins && b.Exec {
+		return build(b.Folder, newFiles(program), enabled(true))
+	}
+	looking := newFiles("")
+	built, err := build(b.Folder, looking, types.DisabledPluginConfig())
+	switch {
+	case !looking.found && b.Plugins:
+		skipping := newFiles(program) // kustomize skips programs silently
+		if built, err = build(b.Folder, skipping, enabled(false)); skipping.found {
+			return nil, errMixed
+		}
+		return built, err
+	case !looking.found:
+		return built, err
+	case b.Plugins && isRefusal(err):
+		return nil, errMixed
+	case err != nil:
+		return nil, err
+	case looking.remote:
+		return nil, errRemote
+	}
+	running := newFiles(program)
+	running.seen = looking.texts
+	return build(b.Folder, running, enabled(true))
+}
+
+func enabled(exec bool) *types.PluginConfig {
+	config := types.EnabledPluginConfig(types.BploUseStaticallyLinked)
+	config.FnpLoadingOptions.EnableExec = exec
+	return config
+}
+
+func build(folder string, from filesys.FileSystem, plugins *types.PluginConfig) ([]byte, error) {
+	options := krusty.MakeDefaultOptions()
+	options.PluginConfig = plugins
+	resources, err := krusty.MakeKustomizer(options).Run(from, folder)
+	if err != nil {
+		return nil, err
+	}
+	return resources.AsYaml()
+}
