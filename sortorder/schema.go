@@ -8,12 +8,16 @@ import (
 	"github.com/ordapply/ordapply/internal/text/strict"
 )
 
+// SchemaURL is where editors find the JSON Schema of a SortOrder, and its $id.
+const SchemaURL = "https://raw.githubusercontent.com/ordapply/ordapply/main/sortorder/schema.json"
+
 // Schema returns the JSON Schema (draft 7) of a SortOrder for editors. It is
 // generated from the types into which Parse decodes, so it has the same fields.
 // It does not cover semantic errors, such as a shadowed selector.
 func Schema() []byte {
 	root := schemaOf(reflect.TypeFor[config]())
 	root["$schema"] = "http://json-schema.org/draft-07/schema#"
+	root["$id"] = SchemaURL
 	root["title"] = Kind
 	root["required"] = []string{"apiVersion", "kind", "metadata"}
 	properties := root["properties"].(map[string]any)

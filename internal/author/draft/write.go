@@ -8,6 +8,7 @@ import (
 
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/sortorder"
 )
 
 // Entries returns the layers that sortOrder lists: all but the unmatched resources'.
@@ -19,6 +20,7 @@ func (o *Order) Entries() []Layer {
 func (o *Order) YAML() []byte {
 	var out bytes.Buffer
 	entries := o.Entries()
+	plain.Fprintf(&out, "# yaml-language-server: $schema=%s\n", sortorder.SchemaURL)
 	plain.Fprintf(&out, "# A first order for this stream, proposed by ordapply init: %s", plain.Count(len(entries), "layer"))
 	if len(entries) > 0 {
 		plain.Fprintf(&out, ", by %s", o.By)
