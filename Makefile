@@ -243,6 +243,7 @@ fuzz: ## feed plan files, stored revisions, set parents and streams with random 
 	$(GO) test ./internal/cli/plan -run '^$$' -fuzz '^FuzzPlanFile$$' -fuzztime $(FUZZTIME) -fuzzminimizetime 2s
 	$(GO) test ./fn -run '^$$' -fuzz '^FuzzStream$$' -fuzztime $(FUZZTIME)
 	$(GO) test ./fn -run '^$$' -fuzz '^FuzzOddLines$$' -fuzztime $(FUZZTIME)
+	$(GO) test ./internal/author/edit -run '^$$' -fuzz '^FuzzVerbatim$$' -fuzztime $(FUZZTIME)
 
 SHUFFLES ?= 10
 .PHONY: first-try
