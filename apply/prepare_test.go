@@ -74,8 +74,8 @@ func TestPrepareEndsTheRun(t *testing.T) {
 	fenced, fence := context.WithCancelCause(t.Context())
 	fence(kube.ErrFenced)
 	for name, c := range map[string]struct {
-		ctx   context.Context
-		slow  time.Duration // the LIST
+		ctx   context.Context //nolint:containedctx // of a case
+		slow  time.Duration   // the LIST
 		other map[string]any
 		state event.State // of the other resource
 		want  error       // nil: of the resource

@@ -52,59 +52,59 @@ func NewDelete() Delete {
 }
 
 // Run deletes. It returns the errors of the run, which the outputs of the operation have, too.
-func (d Delete) Run(ctx context.Context, c *console.Console) error {
-	if err := d.check(); err != nil {
+func (op Delete) Run(ctx context.Context, c *console.Console) error {
+	if err := op.check(); err != nil {
 		return err
 	}
-	files, err := report.OpenFiles(ctx, c.Command, d.View, report.SeriesLabels(ctx, d.Cluster, d.Set, d.MetricsLabels))
+	files, err := report.OpenFiles(ctx, c.Command, op.View, report.SeriesLabels(ctx, op.Cluster, op.Set, op.MetricsLabels))
 	if err != nil {
 		return err
 	}
-	if d.Set != "" {
-		return report.Reported(d.deleteSet(ctx, c, files))
+	if op.Set != "" {
+		return report.Reported(op.deleteSet(ctx, c, files))
 	}
-	prepared, err := d.prepare(ctx, c, files)
+	prepared, err := op.prepare(ctx, c, files)
 	if err == nil {
-		err = d.confirm(ctx, c, prepared, c.Err)
+		err = op.confirm(ctx, c, prepared, c.Err)
 	}
 	if err != nil {
-		return report.Reported(report.Unstarted(c.Out, d.Output, files, err))
+		return report.Reported(report.Unstarted(c.Out, op.Output, files, err))
 	}
-	return report.Reported(d.execute(ctx, c, prepared))
+	return report.Reported(op.execute(ctx, c, prepared))
 }
 
 // check returns an error for options that are invalid or exclude each other.
-func (d *Delete) check() error {
-	if err := errors.Join(usage.OneOf("output", d.Output, "text", "name", "json"), usage.OneOf("dry-run", d.DryRun, "none", "client", "server")); err != nil {
+func (op *Delete) check() error {
+	if err := errors.Join(usage.OneOf("output", op.Output, "text", "name", "json"), usage.OneOf("dry-run", op.DryRun, "none", "client", "server")); err != nil {
 		return err
 	}
 	switch {
-	case d.Set == "":
-	case len(d.Files) > 0 || d.Kustomize != "" || d.Selector != "" || d.Order != "":
+	case op.Set == "":
+	case len(op.Files) > 0 || op.Kustomize != "" || op.Selector != "" || op.Order != "":
 		return usage.Errorf("--applyset deletes all members of the set, in their recorded order: leave out -f, -k, -l and --order")
-	case !d.Wait:
+	case !op.Wait:
 		return usage.Errorf("--wait=false: an apply set is deleted only when its members are gone")
 	}
 	return nil
 }
 
 // source returns the reader and planner of the stream.
-func (d *Delete) source() input.Source {
-	return input.Source{Manifests: d.Manifests, Planning: d.Planning, DropText: true, Outcome: "nothing was deleted"}
+func (op *Delete) source() input.Source {
+	return input.Source{Manifests: op.Manifests, Planning: op.Planning, DropText: true, Outcome: "nothing was deleted"}
 }
 
 // execute deletes, or prints the order of deletion, and reports events.
-func (d *Delete) execute(ctx context.Context, c *console.Console, prepared deletion) error {
+func (op *Delete) execute(ctx context.Context, c *console.Console, prepared deletion) error {
 	outputs := report.OpenOutputs(c)
 	defer outputs.Close(ctx)
-	if d.DryRun == "client" {
-		return d.show(outputs.Out, prepared)
+	if op.DryRun == "client" {
+		return op.show(outputs.Out, prepared)
 	}
-	reporters := d.report(ctx, c, prepared, outputs)
+	reporters := op.report(ctx, c, prepared, outputs)
 	reporters.Begin()
 	c.Log.Plan(prepared.order.Plan())
 	defer reporters.NotifyInterrupt(ctx, c, outputs.Err)()
-	summary, err := d.deleteAround(ctx, prepared, reporters)
+	summary, err := op.deleteAround(ctx, prepared, reporters)
 	ended, err := prepared.files.Ended(summary, prepared.target.Warnings.List(), report.WithTimeout(summary, report.WithInterrupt(ctx, err)))
 	reporters.End(ended)
 	return err

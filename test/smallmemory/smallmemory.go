@@ -24,7 +24,7 @@ import (
 const inside = "ORDAPPLY_TEST_SMALL_MEMORY"
 
 // tooLong is the duration after which a process is killed, in a machine of any speed.
-const tooLong = 2 * time.Minute
+const tooLong = 10 * time.Minute
 
 // Within runs the calling test again in a process with at most mib MiB of address space, of
 // which an idle Go program takes about 1,300, and fails if that fails; it then returns

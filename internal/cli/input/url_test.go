@@ -2,7 +2,6 @@ package input
 
 import (
 	"bytes"
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -27,14 +26,14 @@ func TestAURLHasLimits(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	t.Cleanup(func() { close(hung) })
-	get := func(ctx context.Context, path string) error {
+	get := func(limit time.Duration, path string) error {
 		address, err := url.Parse(server.URL + path)
 		require.NoError(t, err)
-		_, err = download{timeout: 200 * time.Millisecond, limit: 2 << 20}.read(ctx, address)
+		_, err = download{timeout: limit, limit: 2 << 20}.read(t.Context(), address)
 		return err
 	}
-	require.EqualError(t, get(t.Context(), "/hung"), "read "+server.URL+"/hung: the download took longer than 200ms: download it, and name the file")
-	require.EqualError(t, get(t.Context(), "/large"), "read "+server.URL+"/large: it is larger than 2 MiB: download it, and name the file")
+	require.EqualError(t, get(200*time.Millisecond, "/hung"), "read "+server.URL+"/hung: the download took longer than 200ms: download it, and name the file")
+	require.EqualError(t, get(time.Hour, "/large"), "read "+server.URL+"/large: it is larger than 2 MiB: download it, and name the file")
 }
 
 // HTTPS is not redirected to HTTP.
