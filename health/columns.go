@@ -122,7 +122,7 @@ func stateColumns(obj *unstructured.Unstructured, columns []Column) []status.Col
 		if !c.isState() {
 			continue
 		}
-		if path, err := condition.ParsePath(c.Path); err == nil { // kubectl would not show it either
+		if path, err := condition.ParseJSONPath(c.Path); err == nil { // kubectl would not show it either
 			found = append(found, status.Column{Name: c.Name, Path: c.Path, Values: path.Find(obj.Object)})
 		}
 	}

@@ -90,7 +90,7 @@ func parseHelmCondition(source string) (helmCondition, error) {
 		return c, fmt.Errorf("%q: the path must begin with . or [", source)
 	}
 	var err error
-	if c.Path, err = condition.ParsePath(scopeToStatus(path)); err != nil {
+	if c.Path, err = condition.ParseJSONPath(scopeToStatus(path)); err != nil {
 		return c, fmt.Errorf("%q: %w", source, err)
 	}
 	return c, nil

@@ -4,7 +4,7 @@
 // It evaluates kubectl's JSONPath on an unstructured object, and comparisons
 // such as in Helm's readiness annotations (HIP-0025).
 //
-//	path, err := condition.ParsePath(`.status.conditions[?(@.type=="Ready")].status`)
+//	path, err := condition.ParseJSONPath(`.status.conditions[?(@.type=="Ready")].status`)
 //	path.Find(object) // ["True"]
 //
 // Unlike client-go's package it finds mistakes when it parses, also in filters, and takes

@@ -15,21 +15,21 @@ func TestPathsAreBounded(t *testing.T) {
 		deep = map[string]any{"a": deep}
 	}
 	for text, want := range map[string]int{"..a": 5000, "..*": 105_002, "..*[?(@.a==x)]": 0, "..*[?(@!=x)]": 105_002 - 1, "..many[*]": 100_000} {
-		path, err := ParsePath(text)
+		path, err := ParseJSONPath(text)
 		require.NoError(t, err)
 		started := time.Now()
 		require.Len(t, path.Find(deep), want, text)
 		require.Less(t, time.Since(started), 10*time.Second, text)
 	}
 	for _, text := range []string{"..a..a", "..*..*..*", "..a[?(@..b==1)]"} {
-		_, err := ParsePath(text)
+		_, err := ParseJSONPath(text)
 		require.EqualError(t, err, "path "+text+": it has more than one ..: name the fields between them")
 	}
-	_, err := ParsePath(`..a[?(@.b=="..")].c`)
+	_, err := ParseJSONPath(`..a[?(@.b=="..")].c`)
 	require.NoError(t, err, "quoted")
 	equal := Comparison{Operator: "==", Value: "x"}
 	for _, path := range []string{"..a", "..*"} {
-		equal.Path, err = ParsePath(path)
+		equal.Path, err = ParseJSONPath(path)
 		require.NoError(t, err)
 		started := time.Now()
 		require.False(t, equal.Holds(deep))

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// Path is a parsed JSONPath: .field, ['field'], [0], [-1], [1:3], [*], ..field and
+// JSONPath is a parsed JSONPath: .field, ['field'], [0], [-1], [1:3], [*], ..field and
 // filters such as [?(@.name == "web")]. It is safe for concurrent use.
-type Path []step
+type JSONPath []step
 
 // step maps a value to the selected values below it.
 type step func(value any) []any
 
 // Find returns the values at the path, in order; none if a part is missing.
-func (p Path) Find(value any) []any {
+func (p JSONPath) Find(value any) []any {
 	values := []any{value}
 	for _, s := range p {
 		var next []any
@@ -29,9 +29,9 @@ func (p Path) Find(value any) []any {
 	return values
 }
 
-// Comparison is a condition on the values at a path, such as .succeeded == 1.
+// Comparison is a condition on the values at a JSONPath, such as .succeeded == 1.
 type Comparison struct {
-	Path     Path
+	Path     JSONPath
 	Operator string // == != < <= > >=
 	Value    string // without quotes
 }
@@ -44,14 +44,14 @@ func (c Comparison) Holds(object any) bool {
 	return len(found) > 0 && matches(found, c.Operator, c.Value)
 }
 
-// ParsePath parses a path without braces. The empty path is the whole object. The error
+// ParseJSONPath parses a path without braces. The empty path is the whole object. The error
 // names the part that is wrong. A path may have one .. at most, filters included: with more,
 // the number of values grows with a power of an object's depth.
-func ParsePath(text string) (Path, error) {
+func ParseJSONPath(text string) (JSONPath, error) {
 	if countSearches(text) > 1 {
 		return nil, fmt.Errorf("path %s: it has more than one ..: name the fields between them", text)
 	}
-	var path Path
+	var path JSONPath
 	for rest := text; rest != ""; {
 		var s step
 		var err error
@@ -234,7 +234,7 @@ func filterStep(condition string) (step, error) {
 	if !ok {
 		return nil, fmt.Errorf("?(%s): a filter must begin with @", condition)
 	}
-	item, err := ParsePath(path)
+	item, err := ParseJSONPath(path)
 	if err != nil {
 		return nil, err
 	}

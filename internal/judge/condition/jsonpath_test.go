@@ -61,7 +61,7 @@ func TestFind(t *testing.T) {
 		".status.books[?(title==1)]":                "error",
 		".status.books[?(@.a[==1)]":                 "error",
 	} {
-		parsed, err := ParsePath(path)
+		parsed, err := ParseJSONPath(path)
 		if want == "error" {
 			require.Error(t, err, path)
 			continue
@@ -82,7 +82,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(_ *testing.T, text string) {
-		if path, err := ParsePath(text); err == nil {
+		if path, err := ParseJSONPath(text); err == nil {
 			_ = path.Find(object)
 		}
 	})
