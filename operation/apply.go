@@ -67,9 +67,9 @@ func (a Apply) ReportTo(to func(events.RunStart) report.Reporter) Apply {
 	return a
 }
 
-// Run applies the stream. It returns the errors of the run, which the outputs of the
+// RunOn applies the stream. It returns the errors of the run, which the outputs of the
 // operation have, too.
-func (a Apply) Run(ctx context.Context, c *console.Console) error {
+func (a Apply) RunOn(ctx context.Context, c *console.Console) error {
 	if err := a.check(); err != nil {
 		return err
 	}

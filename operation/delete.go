@@ -51,8 +51,8 @@ func NewDelete() Delete {
 	}
 }
 
-// Run deletes. It returns the errors of the run, which the outputs of the operation have, too.
-func (op Delete) Run(ctx context.Context, c *console.Console) error {
+// RunOn deletes. It returns the errors of the run, which the outputs of the operation have, too.
+func (op Delete) RunOn(ctx context.Context, c *console.Console) error {
 	if err := op.check(); err != nil {
 		return err
 	}

@@ -4,8 +4,9 @@
 //
 //	op := operation.NewApply()
 //	op.Files, op.Set, op.Prune = []string{"app.yaml"}, "shop", true
-//	err := op.Run(ctx, console.New(os.Stdin, os.Stdout, os.Stderr))
+//	err := op.Run(ctx, operation.Streams{Out: os.Stdout, Err: os.Stderr})
 //
 // The options have the defaults of the command line when New… returned them. An operation prints
-// what its command prints. Package apply applies objects without that.
+// what its command prints; package apply applies objects without that. RunOn is Run with the
+// console of a command, for the programs of this module.
 package operation

@@ -36,8 +36,8 @@ func NewPlan() Plan {
 	return Plan{Preview: NewPreview(), DryRun: "server", Output: "text", CommentSize: plan.CommentSize}
 }
 
-// Run prints the plan. It returns the errors of planning, and those that the apply would have.
-func (p Plan) Run(ctx context.Context, c *console.Console) error {
+// RunOn prints the plan. It returns the errors of planning, and those that the apply would have.
+func (p Plan) RunOn(ctx context.Context, c *console.Console) error {
 	if err := p.check(); err != nil {
 		return err
 	}
@@ -116,8 +116,8 @@ type Diff struct{ Preview }
 // NewDiff returns the default options.
 func NewDiff() Diff { return Diff{NewPreview()} }
 
-// Run prints the diff. It returns plan.ErrDifferent if there are differences.
-func (d Diff) Run(ctx context.Context, c *console.Console) error {
+// RunOn prints the diff. It returns plan.ErrDifferent if there are differences.
+func (d Diff) RunOn(ctx context.Context, c *console.Console) error {
 	previewed, err := d.run(ctx, c)
 	if err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/apply/preview"
+	"github.com/ordapply/ordapply/internal/cli/abortable"
 	"github.com/ordapply/ordapply/internal/cli/connect"
-	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/files"
 	"github.com/ordapply/ordapply/internal/cli/input"
 	"github.com/ordapply/ordapply/internal/cli/plan"
@@ -101,8 +101,8 @@ func newPlanFileResource(row preview.Row) planFileResource {
 }
 
 // ReadPlanFile reads a plan file. Its error names the file and its fault.
-func ReadPlanFile(ctx context.Context, c *console.Console, name string) (*PlanFile, error) {
-	text, err := c.ReadFile(ctx, name, "--plan")
+func ReadPlanFile(ctx context.Context, name string) (*PlanFile, error) {
+	text, err := abortable.ReadFile(ctx, name, "--plan")
 	if err != nil {
 		return nil, fmt.Errorf("read the plan: %w", err)
 	}

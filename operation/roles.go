@@ -40,8 +40,8 @@ type Roles struct {
 // NewRoles returns the default options.
 func NewRoles() Roles { return Roles{Apply: NewApply(), Name: "ordapply"} }
 
-// Run prints the Roles.
-func (r Roles) Run(ctx context.Context, c *console.Console) error {
+// RunOn prints the Roles.
+func (r Roles) RunOn(ctx context.Context, c *console.Console) error {
 	subject, err := rbac.Subject{ServiceAccount: r.ServiceAccount, User: r.User, Group: r.Group}.YAML()
 	if err != nil {
 		return err

@@ -25,8 +25,8 @@ type Rollback struct {
 // NewRollback returns the default options for a set.
 func NewRollback() Rollback { return Rollback{Apply: NewApply()} }
 
-// Run applies the revision.
-func (r Rollback) Run(ctx context.Context, c *console.Console) error {
+// RunOn applies the revision.
+func (r Rollback) RunOn(ctx context.Context, c *console.Console) error {
 	if r.ToRevision < 0 {
 		return usage.Errorf("--to-revision=%d: revisions are numbered from 1", r.ToRevision)
 	}

@@ -34,8 +34,8 @@ func NewStatus() Status {
 	return Status{Cluster: genericclioptions.NewConfigFlags(true), Output: "text", StatusGrace: 15 * time.Second}
 }
 
-// Run prints the status. Its error says why the set is not ready.
-func (s Status) Run(ctx context.Context, c *console.Console) error {
+// RunOn prints the status. Its error says why the set is not ready.
+func (s Status) RunOn(ctx context.Context, c *console.Console) error {
 	o, err := s.observer(ctx, c)
 	if err != nil {
 		return err

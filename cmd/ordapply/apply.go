@@ -32,7 +32,7 @@ func newApply(c *console.Console) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return op.Run(cmd.Context(), c)
+			return op.RunOn(cmd.Context(), c)
 		},
 	}
 	set := cmd.Flags()

@@ -23,7 +23,7 @@ objects are reported, not treated as errors.`,
   ordapply delete -f app.yaml --dry-run=client
   ordapply delete --applyset shop -n shop`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return op.Run(cmd.Context(), c) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return op.RunOn(cmd.Context(), c) },
 	}
 	set := cmd.Flags()
 	flags.Manifests(set, &op.Manifests)

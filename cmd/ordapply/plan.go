@@ -29,7 +29,7 @@ no cluster, and shows only the waves.`,
 			case clusters:
 				return fleet.Plan(cmd.Root().Context(), c, op)
 			}
-			return op.Run(cmd.Context(), c)
+			return op.RunOn(cmd.Context(), c)
 		},
 	}
 	set := cmd.Flags()
@@ -56,7 +56,7 @@ kubectl.`,
 		Example: `  kustomize build . | ordapply diff -f -
   KUBECTL_EXTERNAL_DIFF="colordiff -N -u" ordapply diff -f app.yaml`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return op.Run(cmd.Context(), c) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return op.RunOn(cmd.Context(), c) },
 	}
 	registerPreview(cmd.Flags(), &op.Preview)
 	return cmd

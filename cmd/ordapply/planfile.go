@@ -30,7 +30,7 @@ func restorePlan(cmd *cobra.Command, c *console.Console, op *operation.Apply, na
 	if name == "" {
 		return nil
 	}
-	file, err := operation.ReadPlanFile(cmd.Context(), c, name)
+	file, err := operation.ReadPlanFile(cmd.Context(), name)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ cluster, else from a built-in table.`,
   ordapply rbac -f app.yaml -n shop --user jane
   ordapply rbac -f app.yaml -n shop --applyset shop --prune --service-account ci/deployer`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return op.Run(cmd.Context(), c) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return op.RunOn(cmd.Context(), c) },
 	}
 	set := cmd.Flags()
 	flags.Manifests(set, &op.Manifests)

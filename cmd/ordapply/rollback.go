@@ -29,7 +29,7 @@ failed, it resumes that. A revision of another cluster is refused.
 			if cmd.Flags().Changed("to-revision") && op.ToRevision < 1 {
 				return usage.Errorf("--to-revision=%d: revisions are numbered from 1", op.ToRevision)
 			}
-			return op.Run(cmd.Context(), c)
+			return op.RunOn(cmd.Context(), c)
 		},
 	}
 	set := cmd.Flags()

@@ -27,7 +27,7 @@ the name of the set's parent Secret, or KIND/NAME.
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			op.Set = args[0]
-			return op.Run(cmd.Context(), c)
+			return op.RunOn(cmd.Context(), c)
 		},
 	}
 	set := cmd.Flags()

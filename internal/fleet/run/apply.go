@@ -46,7 +46,7 @@ func (r *runner) apply(ctx context.Context, f *fleet.Fleet, op operation.Apply) 
 // applyTo runs on one cluster.
 func (r *runner) applyTo(ctx context.Context, c fleet.Cluster, op operation.Apply, show *fleetConsole) fleet.Result {
 	one := runOn(c, op).ReportTo(func(start events.RunStart) report.Reporter { return show.follow(c.Name, start) })
-	err := r.run(ctx, io.Discard, show.messages(c.Name), nil, one.Run)
+	err := r.run(ctx, io.Discard, show.messages(c.Name), nil, one.RunOn)
 	if err != nil {
 		show.failed(c.Name, err)
 	}

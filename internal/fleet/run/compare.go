@@ -81,7 +81,7 @@ func (r *runner) eventsOf(ctx context.Context, f *fleet.Fleet, op operation.Appl
 	started := time.Now()
 	errs := each(ctx, f.Clusters(), func(ctx context.Context, c fleet.Cluster) error {
 		one := dryRunOn(c, op).ReportTo(func(start events.RunStart) report.Reporter { return show.follow(c.Name, start) })
-		return r.run(ctx, io.Discard, show.messages(c.Name), nil, one.Run)
+		return r.run(ctx, io.Discard, show.messages(c.Name), nil, one.RunOn)
 	})
 	err := errors.Join(name(f.Clusters(), errs)...)
 	end := endLine(fleet.Summary{}, err, started)

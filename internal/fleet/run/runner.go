@@ -46,7 +46,7 @@ func (o *Options) Apply(ctx context.Context, c *console.Console, op operation.Ap
 		err = r.eventsOf(ctx, clusters, op)
 	default:
 		err = r.compare(ctx, clusters, func(ctx context.Context, c *console.Console, of fleet.Cluster) error {
-			return dryRunOn(of, op).Run(ctx, c)
+			return dryRunOn(of, op).RunOn(ctx, c)
 		})
 	}
 	return report.Reported(err)
@@ -64,7 +64,7 @@ func (o *Options) Plan(ctx context.Context, c *console.Console, op operation.Pla
 	return report.Reported(r.compare(ctx, clusters, func(ctx context.Context, c *console.Console, of fleet.Cluster) error {
 		one := op
 		one.Cluster = on(of, op.Cluster)
-		return one.Run(ctx, c)
+		return one.RunOn(ctx, c)
 	}))
 }
 
