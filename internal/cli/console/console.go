@@ -38,7 +38,6 @@ func New(in io.Reader, out, err io.Writer) *Console {
 // too. It has the log and the standard input of c, and other outputs. Slow steps are reported
 // with slow, which is called from other goroutines; nil: on err.
 func (c *Console) Share(out, err io.Writer, slow func(string)) *Console {
-	c.shared = true
 	return &Console{In: c.In, Out: out, Err: err, Log: c.Log.on(err), files: c.files, shared: true, slow: &slowNotices{notify: slow, fixed: slow != nil}}
 }
 

@@ -87,8 +87,8 @@ func TestOnce(t *testing.T) {
 			require.Equal(t, c.reads+1, other, "another key")
 		})
 	}
-	require.True(t, first.IsShared())
-	require.False(t, console.New(nil, nil, nil).IsShared())
+	require.True(t, first.Share(nil, nil, nil).IsShared())
+	require.False(t, first.IsShared())
 	t.Run("while the first call reads", func(t *testing.T) {
 		began, end := make(chan struct{}), make(chan struct{})
 		reading := abortable.Start(t.Context(), func() (int, error) {

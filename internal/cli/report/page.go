@@ -12,9 +12,9 @@ import (
 // page collects the events of a run and writes a page of them at the end. Without a file
 // it does nothing.
 type page struct {
-	file  string
-	lines *bytes.Buffer
-	log   *events.Log // writes to lines
+	file string
+	run  *html.Run
+	log  *events.Log // reports to run
 }
 
 // newPage returns an error if the file cannot be written.
@@ -25,13 +25,13 @@ func newPage(file string) (page, error) {
 	if err := files.CheckWritable(file); err != nil {
 		return page{}, usage.Errorf("--report=%s: %w", file, err)
 	}
-	lines := &bytes.Buffer{}
-	return page{file, lines, events.NewLog(lines, events.RunStart{})}, nil
+	run := &html.Run{}
+	return page{file, run, events.Follow(run.Take, events.RunStart{})}, nil
 }
 
 // begin starts collecting the events of a run.
 func (p *page) begin(start events.RunStart) *events.Log {
-	p.log = events.NewLog(p.lines, start)
+	p.log = events.Follow(p.run.Take, start)
 	return p.log
 }
 
@@ -45,11 +45,7 @@ func (p *page) ended(o events.Outcome, err error) error {
 }
 
 func (p *page) text() ([]byte, error) {
-	run, err := html.Read(p.lines)
-	if err != nil {
-		return nil, err
-	}
 	var text bytes.Buffer
-	err = html.Write(&text, run)
+	err := html.Write(&text, p.run)
 	return text.Bytes(), err
 }

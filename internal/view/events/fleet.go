@@ -1,8 +1,11 @@
 package events
 
 import (
+	"encoding/json"
 	"io"
 	"time"
+
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // FleetStart is the first line of a run on a fleet.
@@ -107,4 +110,10 @@ func NewError(cluster string, err error, at time.Time) Error {
 }
 
 // Write writes a line with one Write. It ignores errors of w.
-func Write(w io.Writer, line any) { (&Log{w: w}).write(line) }
+func Write(w io.Writer, line any) {
+	text, err := json.Marshal(line)
+	if err != nil { // the types of this package always marshal
+		panic(err)
+	}
+	_, _ = w.Write(append(plain.JSON(text), '\n'))
+}

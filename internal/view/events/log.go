@@ -2,14 +2,12 @@ package events
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"io"
 	"time"
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/track"
-	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -18,7 +16,7 @@ import (
 // optionally RollBack and more events, End. Errors before a run starts are
 // passed to End alone.
 type Log struct {
-	w       io.Writer
+	emit    func(line any)
 	cluster string // of a fleet; "" otherwise
 	start   RunStart
 	run     *track.Tracker // of the rollback, once it began; nil before the run
@@ -27,7 +25,12 @@ type Log struct {
 
 // NewLog returns a Log that writes a whole line with each Write. It ignores errors of w.
 // The caller sets the fields of start that are not in the plan.
-func NewLog(w io.Writer, start RunStart) *Log { return &Log{w: w, start: start} }
+func NewLog(w io.Writer, start RunStart) *Log {
+	return Follow(func(line any) { Write(w, line) }, start)
+}
+
+// Follow returns a Log that passes on each line as a value of this package's types.
+func Follow(emit func(line any), start RunStart) *Log { return &Log{emit: emit, start: start} }
 
 // In returns the Log of a run on a cluster of a fleet, which each line names.
 func (l *Log) In(cluster string) *Log {
@@ -41,7 +44,7 @@ func (l *Log) Begin(run *track.Tracker) {
 	line := l.start
 	line.Head = l.head(TypeRunStart, time.Now())
 	line.Resources, line.Waves = len(run.Resources), l.waves()
-	l.write(line)
+	l.emit(line)
 	l.plan()
 	l.notes(run.Plan.Notes)
 }
@@ -57,7 +60,7 @@ func (l *Log) RollBack(revision int, run *track.Tracker) {
 		l.endWave(l.run.Open, state(how), l.run.Last)
 	}
 	l.failed, l.run = l.run, run
-	l.write(RollbackStart{Head: l.head(TypeRollbackStart, time.Now()), Revision: revision, Resources: len(run.Resources), Waves: l.waves()})
+	l.emit(RollbackStart{Head: l.head(TypeRollbackStart, time.Now()), Revision: revision, Resources: len(run.Resources), Waves: l.waves()})
 	l.plan()
 	l.notes(run.Plan.Notes)
 }
@@ -72,7 +75,7 @@ func (l *Log) plan() {
 		}
 		line.Resources = append(line.Resources, planned)
 	}
-	l.write(line)
+	l.emit(line)
 }
 
 // waves returns the descriptions of all waves.
@@ -87,7 +90,7 @@ func (l *Log) waves() []Wave {
 // notes writes the notes of a plan.
 func (l *Log) notes(notes []string) {
 	for _, note := range notes {
-		l.write(Warning{Head: l.head(TypeWarning, time.Now()), Source: "plan", Message: note})
+		l.emit(Warning{Head: l.head(TypeWarning, time.Now()), Source: "plan", Message: note})
 	}
 }
 
@@ -103,14 +106,14 @@ func (l *Log) wave(n int) Wave {
 func (l *Log) Event(t track.Transition) {
 	switch t.Kind {
 	case track.WaveOpened:
-		l.write(WaveStart{Head: l.head(TypeWaveStart, t.Time), Wave: l.wave(t.Wave)})
+		l.emit(WaveStart{Head: l.head(TypeWaveStart, t.Time), Wave: l.wave(t.Wave)})
 	case track.WaveEnded:
 		l.endWave(t.Wave, state(t.State), t.Time)
 	case track.HookLogged:
-		l.write(l.hookLog(t.Event))
+		l.emit(l.hookLog(t.Event))
 	case track.HooksBegan, track.Unknown:
 	default:
-		l.write(l.line(t))
+		l.emit(l.line(t))
 	}
 }
 
@@ -144,7 +147,7 @@ func (l *Log) hookLog(e event.Event) HookLog {
 // endWave writes that a wave ended.
 func (l *Log) endWave(n int, how string, at time.Time) {
 	took := at.Sub(l.run.Waves[n].Opened).Seconds()
-	l.write(WaveEnd{Head: l.head(TypeWaveEnd, at), Wave: l.wave(n), State: how, Seconds: took, Counts: Counts(l.run.Count(n))})
+	l.emit(WaveEnd{Head: l.head(TypeWaveEnd, at), Wave: l.wave(n), State: how, Seconds: took, Counts: Counts(l.run.Count(n))})
 }
 
 // Outcome is the result of a run.
@@ -173,27 +176,27 @@ func (l *Log) End(o Outcome) {
 		l.endWave(l.run.Open, o.last(), l.run.Last)
 	}
 	for _, text := range o.Warnings {
-		l.write(Warning{Head: l.head(TypeWarning, now), Source: "server", Message: text})
+		l.emit(Warning{Head: l.head(TypeWarning, now), Source: "server", Message: text})
 	}
 	if o.Untraced != nil {
-		l.write(Warning{Head: l.head(TypeWarning, now), Source: "trace", Message: "the trace is incomplete: " + o.Untraced.Error()})
+		l.emit(Warning{Head: l.head(TypeWarning, now), Source: "trace", Message: "the trace is incomplete: " + o.Untraced.Error()})
 	}
 	l.notes(o.Summary.OwnerNotes())
 	for _, err := range ordering.FlattenErrors(o.Err) {
-		l.write(l.failure(cmp.Or(l.failed, l.run), err, now))
+		l.emit(l.failure(cmp.Or(l.failed, l.run), err, now))
 	}
 	end := RunEnd{Head: l.head(TypeRunEnd, now), State: o.State, ExitCode: o.ExitCode, Seconds: o.Summary.Took.Seconds(), Counts: Counts(o.Summary.Counts()), Assumed: o.Summary.Assumed()}
 	if back := o.Rollback; back != nil {
 		for _, err := range ordering.FlattenErrors(back.Err) {
 			line := l.failure(l.run, err, now)
 			line.Rollback = true
-			l.write(line)
+			l.emit(line)
 		}
 		if back.Revision > 0 {
 			end.Rollback = &RollbackEnd{Revision: back.Revision, State: back.State, Seconds: back.Summary.Took.Seconds(), Counts: Counts(back.Summary.Counts())}
 		}
 	}
-	l.write(end)
+	l.emit(end)
 }
 
 // last returns the state of the last part: the rollback if there was one.
@@ -267,12 +270,4 @@ func state(s event.State) string {
 		return "notStarted"
 	}
 	return string(s)
-}
-
-func (l *Log) write(line any) {
-	text, err := json.Marshal(line)
-	if err != nil { // the types of this package always marshal
-		panic(err)
-	}
-	_, _ = l.w.Write(append(plain.JSON(text), '\n'))
 }

@@ -100,36 +100,103 @@ func (run *Run) take(text []byte) error {
 	if head.Version > events.Version {
 		return fmt.Errorf("events of version %d, and this program knows %d: use a newer ordapply", head.Version, events.Version)
 	}
+	line, err := decode(head, text)
+	if err == nil {
+		run.Take(line)
+	}
+	return err
+}
+
+// decode returns an event as a value of its type; of a type that it does not know, the head.
+func decode(head events.Head, text []byte) (any, error) {
+	switch head.Type {
+	case events.TypeRunStart:
+		return as[events.RunStart](text)
+	case events.TypeRollbackStart:
+		return as[events.RollbackStart](text)
+	case events.TypeWarning:
+		return as[events.Warning](text)
+	case events.TypeRunEnd:
+		return as[events.RunEnd](text)
+	case events.TypeError:
+		return as[events.Error](text)
+	case events.TypePlan:
+		return as[events.Plan](text)
+	case events.TypeWaveStart:
+		return as[events.WaveStart](text)
+	case events.TypeWaveEnd:
+		return as[events.WaveEnd](text)
+	case events.TypeResource:
+		return as[events.Resource](text)
+	case events.TypeHook:
+		return as[events.Hook](text)
+	}
+	return head, nil
+}
+
+func as[T any](text []byte) (any, error) {
+	var line T
+	err := json.Unmarshal(text, &line)
+	return line, err
+}
+
+// Take records an event, which is a value of one of package events' types.
+func (run *Run) Take(line any) {
+	switch line := line.(type) {
+	case events.Head:
+		run.at(line)
+	case events.RunStart:
+		run.at(line.Head)
+		run.start(line)
+	case events.RollbackStart:
+		run.at(line.Head)
+		run.rollBack(line)
+	case events.Warning:
+		run.at(line.Head)
+		run.Warnings = append(run.Warnings, line.Message)
+	case events.RunEnd:
+		run.at(line.Head)
+		run.State, run.ExitCode = line.State, line.ExitCode
+	case events.Error:
+		run.at(line.Head)
+		run.fail(line)
+	default:
+		run.takeStep(line)
+	}
+}
+
+// takeStep records an event of a wave, a resource or a hook.
+func (run *Run) takeStep(line any) {
+	p := &Part{byID: map[events.ID]*Resource{}} // of lines before any run, which are lost
+	if len(run.Parts) > 0 {
+		p = run.last()
+	}
+	switch line := line.(type) {
+	case events.Plan:
+		run.at(line.Head)
+		p.planned(line)
+	case events.WaveStart:
+		run.at(line.Head)
+		p.wave(line.Wave).Opened = line.Timestamp
+	case events.WaveEnd:
+		run.at(line.Head)
+		w := p.wave(line.Wave)
+		w.Ended, w.State = line.Timestamp, line.State
+	case events.Resource:
+		run.at(line.Head)
+		p.transition(line)
+	case events.Hook:
+		run.at(line.Head)
+		p.hook(line)
+	}
+}
+
+// at records the time of an event.
+func (run *Run) at(head events.Head) {
 	if run.Began.IsZero() {
 		run.Began = head.Timestamp
 	}
 	run.Ended = head.Timestamp
-	switch head.Type {
-	case events.TypeRunStart:
-		return decode(text, run.start)
-	case events.TypeRollbackStart:
-		return decode(text, run.rollBack)
-	case events.TypeWarning:
-		return decode(text, func(line events.Warning) { run.Warnings = append(run.Warnings, line.Message) })
-	case events.TypeRunEnd:
-		return decode(text, func(line events.RunEnd) { run.State, run.ExitCode = line.State, line.ExitCode })
-	case events.TypeError:
-		return decode(text, run.fail)
-	}
-	if len(run.Parts) == 0 {
-		return nil
-	}
-	return run.last().take(head.Type, text)
-}
-
-// decode decodes a line and passes it on.
-func decode[T any](text []byte, take func(T)) error {
-	var line T
-	if err := json.Unmarshal(text, &line); err != nil {
-		return err
-	}
-	take(line)
-	return nil
 }
 
 func (run *Run) last() *Part { return run.Parts[len(run.Parts)-1] }
@@ -166,29 +233,12 @@ func newPart(began time.Time, waves []events.Wave) *Part {
 	return p
 }
 
-// take reads a line about a wave, a resource or a hook.
-func (p *Part) take(kind string, text []byte) error {
-	switch kind {
-	case events.TypePlan:
-		return decode(text, func(line events.Plan) {
-			for _, planned := range line.Resources {
-				planned.Wave, planned.ReadyBy = bounded(planned.Wave), bounded(planned.ReadyBy)
-				p.resource(planned.ID).Planned = planned
-			}
-		})
-	case events.TypeWaveStart:
-		return decode(text, func(line events.WaveStart) { p.wave(line.Wave).Opened = line.Timestamp })
-	case events.TypeWaveEnd:
-		return decode(text, func(line events.WaveEnd) {
-			w := p.wave(line.Wave)
-			w.Ended, w.State = line.Timestamp, line.State
-		})
-	case events.TypeResource:
-		return decode(text, p.transition)
-	case events.TypeHook:
-		return decode(text, p.hook)
+// planned records the needs of each resource.
+func (p *Part) planned(line events.Plan) {
+	for _, planned := range line.Resources {
+		planned.Wave, planned.ReadyBy = bounded(planned.Wave), bounded(planned.ReadyBy)
+		p.resource(planned.ID).Planned = planned
 	}
-	return nil
 }
 
 // maxWave is the highest number of a wave that is believed: no plan has as many, and a
