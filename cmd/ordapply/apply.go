@@ -27,7 +27,7 @@ func newApply(c *console.Console) *cobra.Command {
 				return fleet.Apply(cmd.Root().Context(), c, op, planFile)
 			}
 			if err == nil {
-				err = restorePlan(cmd, c, &op, planFile)
+				err = restorePlan(cmd, &op, planFile)
 			}
 			if err != nil {
 				return err

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/input"
 	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/operation"
@@ -26,7 +25,7 @@ func unplanned() []string {
 // restorePlan reads a plan file, "" for none, and fills the options that the flags of apply
 // leave open. Flags that differ from the plan are errors, except for the location of the
 // manifests.
-func restorePlan(cmd *cobra.Command, c *console.Console, op *operation.Apply, name string) error {
+func restorePlan(cmd *cobra.Command, op *operation.Apply, name string) error {
 	if name == "" {
 		return nil
 	}
