@@ -22,7 +22,7 @@ CLUSTER ?= local
 # more than the limit of their tests, so these also run without it.
 BOUNDED := health internal/judge/condition state/history internal/cli/input manifest
 # Tests on a control plane mostly wait for it.
-PARALLEL ?= 8
+PARALLEL ?= 6
 # `make lint` has vetted the code.
 TEST := $(GO) test -vet=off
 

@@ -17,7 +17,6 @@ import (
 // or a user may delete and recreate it: one more PATCH brings it to the
 // manifest's state. Otherwise no PATCH is sent twice.
 func TestAnObjectIsWrittenAsItWasRead(t *testing.T) {
-	t.Parallel()
 	lab := newChaosLab(t, "", battered.Get(t))
 	kind, _ := lab.client.Kind(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"})
 	change := func(name string) error {

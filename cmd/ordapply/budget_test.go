@@ -23,7 +23,6 @@ import (
 // A first apply of N objects over K pairs of resource and namespace makes at
 // most N + 4K + 20 requests, N of them PATCHes, not counting permission checks.
 func TestRequestBudgetOfAFirstApply(t *testing.T) {
-	t.Parallel()
 	file := kubePrometheus(t)
 	cluster := testcluster.Start(t) // its own: it has an APIService whose backend does not run here
 	proxy := recorder.Start(t, cluster.Kubeconfig)
@@ -79,7 +78,6 @@ func reapplyWithinBudget(t *testing.T, proxy *recorder.Proxy, file string) {
 // For random graphs no request arrives before everything that it needs was
 // answered, by edge and by wave, or was ready if the gate requires it.
 func TestRequestsArriveInOrder(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -176,7 +174,6 @@ func ordapplyWith(kubeconfig string, args ...string) (int, string) {
 // The diagnosis of a failure is added to the run's budget and bounded too: at
 // most nine requests for each of at most eight resources.
 func TestRequestBudgetOfAFailure(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "crashing")
 	proxy := recorder.Start(t, cluster.Kubeconfig)
@@ -205,7 +202,6 @@ func TestRequestBudgetOfAFailure(t *testing.T) {
 // The budget also holds during a wait: a change after 18 seconds is seen by
 // a watch immediately.
 func TestRequestBudgetOfAWait(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	for name, c := range map[string]struct{ stream, comes, requested string }{
 		"a webhook's backend": {

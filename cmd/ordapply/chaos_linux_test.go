@@ -38,7 +38,7 @@ import (
 // or the Lease was deleted by hand, or had another holder for a while.
 func TestChaosSuspended(t *testing.T) {
 	t.Parallel()
-	lab := newChaosLab(t, chaosCommand(t), chaos.Get(t)).withWidgets(t)
+	lab := newChaosLab(t, chaosCommand(t), testcluster.Start(t)).withWidgets(t)
 	lab.summarize(t, "runs suspended while another ran")
 	witness := &writeMonitor{lab: lab}
 	t.Run("trials", func(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/test/recorder"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // A run that is killed at any of its requests while it recreates an object, runs hooks or
@@ -26,10 +27,10 @@ import (
 // `make chaos` tries every request.
 func TestChaosUndo(t *testing.T) {
 	t.Parallel()
-	lab := newChaosLab(t, chaosCommand(t), chaos.Get(t)).withWidgets(t)
+	lab := newChaosLab(t, chaosCommand(t), testcluster.Start(t))
 	lab.summarize(t, "runs killed in recreation, hooks and undo")
 	for _, act := range undoActs() {
-		t.Run(act.name, func(t *testing.T) { t.Parallel(); lab.killEverywhere(t, act) })
+		t.Run(act.name, func(t *testing.T) { lab.killEverywhere(t, act) })
 	}
 }
 

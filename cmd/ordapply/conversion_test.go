@@ -21,7 +21,6 @@ import (
 // responds; until then the message names the CRD and the Service. If it
 // responds with an error they are not retried.
 func TestConversionWebhookDownThenUp(t *testing.T) {
-	t.Parallel()
 	address := ownAddress(t)
 	cluster := testcluster.Start(t, "--light") // its own: while the webhook is down, no Namespace can be deleted
 	var refuses atomic.Bool

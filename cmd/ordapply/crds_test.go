@@ -17,7 +17,6 @@ import (
 // Discovery is read when the run starts, and then once for a batch of CRDs:
 // only the group-versions that they define.
 func TestDiscoveryIsReadOncePerBatchOfCRDs(t *testing.T) {
-	t.Parallel()
 	cluster := testcluster.Start(t, "--light") // its own: each deletion of a Namespace would list its 30 kinds
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	stream := manyCRDs(30, "a.batch.example", "b.batch.example")
@@ -46,7 +45,6 @@ func TestDiscoveryIsReadOncePerBatchOfCRDs(t *testing.T) {
 // A stream without CRDs waits for none and watches none (KEP-0005,
 // short-circuit).
 func TestNoCRDRequestsWithoutCRDs(t *testing.T) {
-	t.Parallel()
 	proxy := recorder.Start(t, shared.Get(t).Kubeconfig)
 	code, output := applyThrough(proxy.Kubeconfig, []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: without-crds, namespace: default}}\n"))
 	require.Equal(t, report.ExitDone, code, output)
@@ -97,7 +95,6 @@ spec:
 
 // An APIService whose backend is down affects only resources of its kinds.
 func TestBrokenAPIService(t *testing.T) {
-	t.Parallel()
 	cluster := testcluster.Start(t, "--light") // its own, since such an APIService blocks the deletion of namespaces
 	broken := `apiVersion: apiregistration.k8s.io/v1
 kind: APIService

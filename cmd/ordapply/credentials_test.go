@@ -15,7 +15,6 @@ import (
 // Invalid and expired credentials give the same advice, before a run and during
 // one.
 func TestCredentialsThatAreNotAccepted(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	stream := []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: stranger, namespace: default}\n")
 

@@ -27,7 +27,6 @@ func deleteThrough(kubeconfig string, stream []byte, more ...string) (code int, 
 }
 
 func TestDelete(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	t.Run("is the reverse of apply", func(t *testing.T) { t.Parallel(); deleteInReverse(t, cluster) })
 	t.Run("spares what took its place", func(t *testing.T) { t.Parallel(); deleteSpares(t, cluster) })

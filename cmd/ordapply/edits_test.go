@@ -55,7 +55,6 @@ type edits struct {
 // --force-conflicts, and apply gives the result of `kubectl apply --server-side
 // --force-conflicts`.
 func TestDiffAgreesWithKubectl(t *testing.T) {
-	t.Parallel()
 	e := newEdits(t)
 	require.Equal(t, report.ExitDone, e.ordapply("apply", "--wait=false", "-f", e.file("all.yaml", e.manifests()...)))
 	e.each(func(o *edited) { e.mark(o) })

@@ -80,7 +80,6 @@ func injecting(decide func(*recorder.Request) recorder.Fault) func(*recorder.Pro
 }
 
 func TestFaults(t *testing.T) {
-	t.Parallel()
 	cluster := battered.Get(t)
 	for i, f := range faults() {
 		t.Run(f.name, func(t *testing.T) {

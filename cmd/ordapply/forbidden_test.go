@@ -46,7 +46,6 @@ rules: []
 // A missing permission is an error that names it and the command that prints the Roles,
 // for every verb that opens an apply set, and nothing is written.
 func TestMissingPermissionsOfASet(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "denied")
 	kubectlApply(t, cluster, lesserAccounts)

@@ -68,7 +68,6 @@ func (tr trial) deployed(t *testing.T) bool {
 // A first run with hooks that is killed with any of its requests was no install, unless
 // its revision was deployed: the next run is one, begins the hooks again, and ends well.
 func TestKilledInAHook(t *testing.T) {
-	t.Parallel()
 	lab := newChaosLab(t, "ordapply", shared.Get(t))
 	whole := newHookTrial(t, lab, "hook-killed-whole")
 	counter := recorder.Start(t, lab.cluster.Kubeconfig)
@@ -113,7 +112,6 @@ func hookKills(all []recorder.Request) []int {
 // A run that is suspended while it awaits a hook sends nothing more when it goes on
 // after another run has finished.
 func TestSuspendedInAHook(t *testing.T) {
-	t.Parallel()
 	lab := newChaosLab(t, "ordapply", shared.Get(t))
 	tr := newHookTrial(t, lab, "hook-suspended")
 	output, err := tr.command(lab.cluster.Kubeconfig, applies("first.yaml")).CombinedOutput()

@@ -20,7 +20,6 @@ import (
 // An interrupt ends every wait before a run, and --timeout limits requests to
 // the API server.
 func TestTimeoutBeforeRun(t *testing.T) {
-	t.Parallel()
 	kubeconfig, requested := hungServer(t)
 	file := filepath.Join(t.TempDir(), "app.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"), 0o600))

@@ -24,7 +24,6 @@ import (
 // that never starts without injection, and Pods whose image the webhook sets.
 // The webhook's own backend starts without it.
 func TestPodsAreInjected(t *testing.T) {
-	t.Parallel()
 	address := ownAddress(t)
 	cluster := shared.Get(t)
 	for seed := range uint64(3) {

@@ -31,7 +31,6 @@ import (
 // may be answered; the second one ends the process immediately. Both give the
 // same exit code.
 func TestTheSecondInterruptEndsAtOnce(t *testing.T) {
-	t.Parallel()
 	proxy := recorder.Start(t, battered.Get(t).Kubeconfig)
 	file := filepath.Join(t.TempDir(), "app.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: interrupted-twice, namespace: default}}\n"), 0o600))
@@ -89,7 +88,6 @@ func TestAnInterruptedProcessEnds(t *testing.T) {
 // An interrupt also ends waiting for the lock of an apply set, or for
 // manifests.
 func TestInterruptedBeforeTheRun(t *testing.T) {
-	t.Parallel()
 	t.Run("manifests", func(t *testing.T) {
 		p := startProgram(t, "apply", "-f", "-")
 		_, err := p.stdin.Write([]byte(strings.Repeat("# more than a pipe holds: the program reads\n", 10_000)))

@@ -17,7 +17,6 @@ import (
 
 // After a kill at any request the next run finishes the work.
 func TestKilledAtAnyRequest(t *testing.T) {
-	t.Parallel()
 	bin, err := testcluster.Find("ordapply")
 	if err != nil {
 		testcluster.Skip(t, "the ordapply command (run `make build`)")
@@ -50,7 +49,6 @@ func TestKilledAtAnyRequest(t *testing.T) {
 // The first interrupt lets pending requests finish, reports that the work is
 // incomplete, and exits with 130.
 func TestInterrupted(t *testing.T) {
-	t.Parallel()
 	bin, err := testcluster.Find("ordapply")
 	if err != nil {
 		testcluster.Skip(t, "the ordapply command (run `make build`)")

@@ -15,7 +15,6 @@ import (
 
 // -f, -R, -k, -l and -n select the same objects as in kubectl, or both fail.
 func TestFlagsMeanWhatTheyMeanForKubectl(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "flags")
 	dir := t.TempDir()

@@ -33,15 +33,12 @@ var shared testcluster.Shared
 // each of their many streams leaves a kind behind.
 var battered testcluster.Shared
 
-// chaos is the control plane of the trials that count requests: its kinds stay the same.
-var chaos testcluster.Shared
-
 // allTests stops the shared control planes at the end.
 type allTests struct{ *testing.M }
 
 func (tests allTests) Run() int {
 	code := tests.M.Run()
-	if err := errors.Join(shared.Down(), battered.Down(), chaos.Down()); err != nil {
+	if err := errors.Join(shared.Down(), battered.Down()); err != nil {
 		fmt.Fprintln(os.Stderr, "take the shared clusters down:", err)
 		code = 1
 	}
@@ -53,7 +50,6 @@ func (tests allTests) Run() int {
 // own namespace. One that breaks the others' assumptions, such as that every kind is
 // served, says `cluster own` and gets its own.
 func TestScripts(t *testing.T) {
-	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,

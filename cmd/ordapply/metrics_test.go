@@ -18,7 +18,6 @@ import (
 
 // The metrics count exactly the requests that arrive, including retries.
 func TestMetricsCountEveryRequest(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	proxy := recorder.Start(t, cluster.Kubeconfig)
 	patch := recorder.Verb("patch", "configmaps")

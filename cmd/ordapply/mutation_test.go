@@ -80,7 +80,6 @@ spec:
 // TestMutationAsKapply applies the same stream with cli-utils' own program and with ordapply,
 // each on a control plane of its own. The stored fields are the same.
 func TestMutationAsKapply(t *testing.T) {
-	t.Parallel()
 	kapply, err := testcluster.Find("kapply")
 	if err != nil {
 		testcluster.Skip(t, "kapply (run `make emit-peers`)")

@@ -28,7 +28,6 @@ import (
 // plan and diff send only reads and dry runs, for creations, updates, adoptions and
 // recreations. Unchanged objects are not requested individually.
 func TestAPreviewNeverWrites(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	_, err := cluster.TryKubectl("create", "namespace", "unwritten")
 	require.NoError(t, err)
@@ -55,7 +54,6 @@ func TestAPreviewNeverWrites(t *testing.T) {
 // Objects to prune are read too, and no dry run tries their deletion; the same holds with
 // --out.
 func TestAPlannedPruneNeverWrites(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	_, err := cluster.TryKubectl("create", "namespace", "unpruned")
 	require.NoError(t, err)
@@ -77,7 +75,6 @@ func TestAPlannedPruneNeverWrites(t *testing.T) {
 // Failed reads and dry runs are retried: the plan is that of an API server
 // without faults.
 func TestPreviewWithTransientErrors(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	_, err := cluster.TryKubectl("create", "namespace", "bearing")
 	require.NoError(t, err)
@@ -192,7 +189,6 @@ metadata: {name: deferred, namespace: bearing}
 // over from kubectl's client-side apply; after the run nothing is left to
 // change.
 func TestPreviewAgreesWithApply(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	_, err := cluster.TryKubectl("create", "namespace", "foretold")
 	require.NoError(t, err)

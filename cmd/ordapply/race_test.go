@@ -22,7 +22,6 @@ import (
 // Two runs on one set run one after the other: their writes do not interleave, and at the
 // end the set is the last run's.
 func TestRacingRuns(t *testing.T) {
-	t.Parallel()
 	bin, err := testcluster.Find("ordapply")
 	if err != nil {
 		testcluster.Skip(t, "the ordapply command (run `make build`)")
@@ -95,7 +94,6 @@ func raceFromTwoNamespaces(t *testing.T, lab chaosLab) {
 // A rollback after a failure runs under the same lock: a run that waits for the
 // lock comes after both.
 func TestRollbackOnFailureKeepsTheLock(t *testing.T) {
-	t.Parallel()
 	bin, err := testcluster.Find("ordapply")
 	if err != nil {
 		testcluster.Skip(t, "the ordapply command (run `make build`)")

@@ -23,7 +23,6 @@ const much = 300
 // A reader that does not read, or closes the pipe, does not block the run; with
 // a real process and real pipes.
 func TestReaders(t *testing.T) {
-	t.Parallel()
 	bin, err := testcluster.Find("ordapply")
 	if err != nil {
 		testcluster.Skip(t, "the ordapply command (run `make build`)")

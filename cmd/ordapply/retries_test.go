@@ -26,7 +26,6 @@ import (
 // unknown field, a conflict, a missing Namespace, a missing permission. All
 // responses are the API server's own.
 func TestErrorsThatAreNotRetried(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	up := &atomic.Bool{}
 	up.Store(true)
@@ -71,7 +70,6 @@ func patches(requests []recorder.Request) int {
 // Requests to a webhook that is down are retried until it is up. If it stays
 // down, the message is the API server's, with advice.
 func TestWebhookDownThenUp(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	var up atomic.Bool
 	guard(t, cluster, "admit", &up, true)
@@ -98,7 +96,6 @@ func TestWebhookDownThenUp(t *testing.T) {
 // A leftover webhook configuration refers to a Service that does not exist: the
 // message names it, and both remedies.
 func TestWebhookLeftBehind(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "apply", "--server-side", "-f", filepath.Join("testdata", "webhook_left_behind.yaml"))
 	waitForWebhook(t, cluster, "left-behind")

@@ -61,11 +61,13 @@ func kubectlApply(t *testing.T, cluster *testcluster.Cluster, manifests string) 
 	cluster.Kubectl(t, "apply", "-f", file)
 }
 
-// printedRoles returns the output of rbac.
+// printedRoles returns the output of rbac. The Roles have the name of the test, since tests with
+// a ClusterRole share a cluster.
 func printedRoles(t *testing.T, args ...string) string {
 	t.Helper()
+	name, _, _ := strings.Cut(strings.ToLower(t.Name()), "/")
 	var out, stderrText bytes.Buffer
-	code := run(context.Background(), append([]string{"rbac"}, args...), nil, &out, &stderrText)
+	code := run(context.Background(), append([]string{"rbac", "--name", name}, args...), nil, &out, &stderrText)
 	require.Equal(t, report.ExitDone, code, stderrText.String())
 	return out.String()
 }
@@ -173,7 +175,6 @@ func rolesSufficeToDelete(t *testing.T, cluster *testcluster.Cluster) {
 // With an apply set the parent, the lock and the history are permitted too, the
 // parent and the lock by name.
 func TestRolesOfAnApplySetSuffice(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "keeping")
 	file := filepath.Join(t.TempDir(), "app.yaml")
@@ -205,7 +206,6 @@ func TestRolesOfAnApplySetSuffice(t *testing.T) {
 // The same with a cluster-scoped parent, which the Roles permit by name only,
 // including its creation.
 func TestRolesOfAClusterScopedParentSuffice(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	definesParents(t, cluster)
 	cluster.Kubectl(t, "create", "namespace", "keeping-wide")
@@ -234,7 +234,6 @@ func definesParents(t *testing.T, cluster *testcluster.Cluster) {
 // Pruning works under the Roles too. Missing permissions to prune are reported
 // before anything is applied.
 func TestRolesOfAPruneSuffice(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "rights-prune")
 	cluster.Kubectl(t, "create", "namespace", "rights-beside")
@@ -270,7 +269,6 @@ func TestRolesOfAPruneSuffice(t *testing.T) {
 // Members that the stream no longer contains may be pruned under Roles printed
 // afterwards: the advice in the error helps.
 func TestRolesOfAPruneAllowWhatTheSetHas(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "rights-dropped")
 	cluster.Kubectl(t, "create", "namespace", "rights-dropped-beside")
@@ -293,7 +291,6 @@ func TestRolesOfAPruneAllowWhatTheSetHas(t *testing.T) {
 // Under Roles of several namespaces, cluster-wide lists are forbidden and
 // replaced, and an apply without changes still stays within 3K + 20 requests.
 func TestRequestBudgetUnderRoles(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	var stream strings.Builder
 	const namespaces, kinds = 4, 3
@@ -343,7 +340,6 @@ func withoutVerb(t *testing.T, roles, namespace, resource, verb string) *rbacv1.
 }
 
 func TestRolesOfASetDeletionSuffice(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "rights-set-deletion")
 	file := filepath.Join(t.TempDir(), "app.yaml")

@@ -36,7 +36,6 @@ func onlyWideLists(t *testing.T, requests []recorder.Request) {
 // with the rollback command, and shows the health of the set. Missing
 // permissions for rolling back are reported before anything is written.
 func TestRolesOfARollbackSuffice(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	const namespace = "rights-back"
 	cluster.Kubectl(t, "create", "namespace", namespace)
@@ -90,7 +89,6 @@ func TestRolesOfARollbackSuffice(t *testing.T) {
 
 // A set of another tool is taken over under the Roles that rbac prints.
 func TestRolesOfATakeOverSuffice(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	const namespace = "rights-taken"
 	cluster.Kubectl(t, "create", "namespace", namespace)
@@ -113,7 +111,6 @@ func TestRolesOfATakeOverSuffice(t *testing.T) {
 // Objects of a Helm release beside the stream are taken over and pruned under rbac's Roles;
 // without the right to read the release, nothing is written.
 func TestRolesOfATakeOverOfARecordSuffice(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	const namespace = "rights-release"
 	cluster.Kubectl(t, "create", "namespace", namespace)
@@ -150,7 +147,6 @@ func TestRolesOfATakeOverOfARecordSuffice(t *testing.T) {
 // rejected, or the API server forbids a request. It tries a sample, or with
 // ORDAPPLY_RIGHTS=all every verb.
 func TestEveryPrintedVerbIsUsed(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	const namespace = "rights-each"
 	cluster.Kubectl(t, "create", "namespace", namespace)

@@ -33,7 +33,6 @@ metadata: {name: b, namespace: set-verbs}
 `
 
 func TestSetVerbs(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "set-verbs")
 	code, output := applyThrough(cluster.Kubeconfig, []byte(twoOfASet), "--applyset", "shop", "-n", "set-verbs")

@@ -17,7 +17,6 @@ import (
 // A request without a response is reported on standard error after 10 seconds,
 // with and without --timeout, while the command continues to wait.
 func TestSlowStepsAreReported(t *testing.T) {
-	t.Parallel()
 	lab := newChaosLab(t, "", battered.Get(t))
 	var waiting sync.WaitGroup
 	tried := map[string]*hungPhase{}

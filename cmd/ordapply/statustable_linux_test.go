@@ -33,7 +33,6 @@ metadata: {name: last, namespace: set-screen, annotations: {ordapply.dev/layer: 
 // shorter or narrower, and below a shell's output after a stop. After an
 // interrupt the screen is clean.
 func TestStatusOnATerminal(t *testing.T) {
-	t.Parallel()
 	bin, err := testcluster.Find("ordapply")
 	if err != nil {
 		testcluster.Skip(t, "the ordapply command (run `make build`)")

@@ -17,7 +17,6 @@ import (
 // three, and no Secret of its revisions comes near the size limit of objects;
 // and the set can be pruned to a few members.
 func TestThousandsOfMembers(t *testing.T) {
-	t.Parallel()
 	bin, err := testcluster.Find("ordapply")
 	if err != nil {
 		testcluster.Skip(t, "the ordapply command (run `make build`)")

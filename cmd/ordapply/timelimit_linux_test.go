@@ -129,7 +129,6 @@ func (h *hungPhase) run(ctx context.Context, args ...string) (int, string) {
 // request for minutes; the command exits with code 3 and names the step. An interrupt ends
 // each wait with code 130.
 func TestTimeoutOfEveryRequest(t *testing.T) {
-	t.Parallel()
 	lab := newChaosLab(t, "", battered.Get(t))
 	var waiting sync.WaitGroup
 	places := make(chan struct{}, 20)
@@ -167,7 +166,6 @@ func TestTimeoutOfEveryRequest(t *testing.T) {
 // reading it with code 3 and the file's name, for commands that have the flag,
 // and an interrupt with code 130.
 func TestTimeoutOfEveryFile(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)

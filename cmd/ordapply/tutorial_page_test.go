@@ -22,7 +22,6 @@ import (
 // localcluster, the commands before its first one are run. `make golden` updates text
 // without ….
 func TestTutorialPage(t *testing.T) {
-	t.Parallel()
 	path := filepath.Join("..", "..", "docs", "tutorial.md")
 	page, err := os.ReadFile(path)
 	require.NoError(t, err)

@@ -15,7 +15,6 @@ import (
 // With 2>&1, as in the log of a pipeline, nothing is printed twice: the progress names every
 // resource, and results would repeat them.
 func TestNothingIsPrintedTwice(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	stream := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: printed-once}\n"
 	apply := func(flags ...string) string {

@@ -16,7 +16,6 @@ import (
 // -v 2 logs each retry with attempt, pause and cause (k8sconnect ADR-007), including
 // client-go's, and never the content of Secrets.
 func TestVerboseRetries(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	manifest := []byte("apiVersion: v1\nkind: Secret\nmetadata: {name: retried, namespace: default}\nstringData: {password: hunter2-and-more}\n")
 	refusing := func(fault recorder.Fault, times int32) *recorder.Proxy {

@@ -18,7 +18,6 @@ import (
 // A set's Deployments in five namespaces are watched by one watch with the set's label;
 // with permissions only in these namespaces, by one watch in each.
 func TestWatchesOfASet(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	namespaces, file := fiveNamespaces(t)
 	for _, namespace := range namespaces {
@@ -90,7 +89,6 @@ func fiveNamespaces(t *testing.T) (namespaces []string, file string) {
 // If a member's label is removed while its readiness is waited for, the member
 // is still watched, including its deletion.
 func TestWatchOfAMemberThatLeavesTheSet(t *testing.T) {
-	t.Parallel()
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "leaving")
 	var stream strings.Builder

@@ -33,7 +33,6 @@ func emitLayers(namespace string) [][]auditlog.Key {
 // in the API server's audit log that it kept the order: a layer was created
 // after the one before it was ready, and deleted before it.
 func TestEmitIsKept(t *testing.T) {
-	t.Parallel()
 	kapp, kapply := peer(t, "kapp"), peer(t, "kapply")
 	cluster := testcluster.Start(t)
 	for namespace, work := range map[string]emitReader{

@@ -27,7 +27,6 @@ metadata: {name: one, namespace: unplaced}
 // in text order and with each tool that emit supports. Nothing is rejected, everything
 // becomes ready, and a workload's prerequisites were created before it.
 func TestUnplacedGoFirst(t *testing.T) {
-	t.Parallel()
 	kustomize, kapp, kapply := peer(t, "kustomize"), peer(t, "kapp"), peer(t, "kapply")
 	cluster := testcluster.Start(t)
 	t.Run("kubectl", func(t *testing.T) {

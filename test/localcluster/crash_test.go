@@ -17,11 +17,9 @@ import (
 
 // TestDownAfterKilledUp: whenever `up` is killed, `down` leaves neither a process nor a file.
 func TestDownAfterKilledUp(t *testing.T) {
-	t.Parallel()
 	moments := []time.Duration{0, 5, 10, 20, 30, 50, 100, 300, 1000, 2000, 2500, 3000, 3500} // milliseconds
 	for _, moment := range moments {
 		t.Run(fmt.Sprintf("%dms", moment), func(t *testing.T) {
-			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "c")
 			cmd := exec.Command(built(t), "up", "--dir", dir)
 			require.NoError(t, cmd.Start())
@@ -37,7 +35,6 @@ func TestDownAfterKilledUp(t *testing.T) {
 // TestDownRemovesVolumes: the folders that the hostpath provisioner made outside the cluster's
 // folder go as well, other clusters' stay.
 func TestDownRemovesVolumes(t *testing.T) {
-	t.Parallel()
 	dir := folder(t)
 	localcluster(t, "up", "--dir", dir)
 	foreign := filepath.Join(volumeRoot, "00000000-0000-4000-8000-000000000000")
@@ -59,7 +56,7 @@ spec:
   volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
 `), 0o644))
 	localcluster(t, "kubectl", "--dir", dir, "--", "apply", "-f", manifest)
-	localcluster(t, "kubectl", "--dir", dir, "--", "wait", "pod/web", "--for=condition=Ready", "--timeout=3m")
+	localcluster(t, "kubectl", "--dir", dir, "--", "wait", "pod/web", "--for=condition=Ready", "--timeout=60s")
 	volume := localcluster(t, "kubectl", "--dir", dir, "--", "get", "pv", "-o", "jsonpath={.items[0].spec.hostPath.path}")
 	require.DirExists(t, volume)
 
@@ -76,7 +73,6 @@ spec:
 
 // TestDownAfterRemovedFolder: `down` finds the processes of a cluster whose folder is gone, by any name of the folder.
 func TestDownAfterRemovedFolder(t *testing.T) {
-	t.Parallel()
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "c")
 	localcluster(t, "up", "--light", "--dir", dir)
@@ -90,7 +86,6 @@ func TestDownAfterRemovedFolder(t *testing.T) {
 // TestAttached: the cluster ends with the standard input of `up --attached`, with a signal to it, or with a component;
 // also when its folder was removed before.
 func TestAttached(t *testing.T) {
-	t.Parallel()
 	ends := map[string]func(t *testing.T, dir string, cmd *exec.Cmd, stdin io.Closer){
 		"stdin": func(t *testing.T, _ string, _ *exec.Cmd, stdin io.Closer) { require.NoError(t, stdin.Close()) },
 		"signal": func(t *testing.T, _ string, cmd *exec.Cmd, _ io.Closer) {
@@ -104,7 +99,6 @@ func TestAttached(t *testing.T) {
 	}
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "c")
 			cmd := exec.Command(built(t), "up", "--attached", "--light", "--dir", dir)
 			stdin, err := cmd.StdinPipe()
@@ -125,7 +119,6 @@ func TestAttached(t *testing.T) {
 // TestAttachedKilledComponent: an attached cluster that loses a component ends, and names
 // it and the reason.
 func TestAttachedKilledComponent(t *testing.T) {
-	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "c")
 	cmd, stderr := attached(t, dir, "--light")
 	p, err := readPid(filepath.Join(dir, runDir, etcd+".pid"))
@@ -155,7 +148,6 @@ func attached(t *testing.T, dir string, flags ...string) (*exec.Cmd, *strings.Bu
 // TestAttachedRestartsKwok: kwok may end, as v0.8.0 does, and Pods become ready all the same; a
 // kwok that always ends again ends the cluster.
 func TestAttachedRestartsKwok(t *testing.T) {
-	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "c")
 	cmd, stderr := attached(t, dir)
 	kill := func(last process) process {
@@ -164,13 +156,13 @@ func TestAttachedRestartsKwok(t *testing.T) {
 			var err error
 			p, err = readPid(filepath.Join(dir, runDir, kwok+".pid"))
 			return err == nil && p != last && p.runs(dir)
-		}, time.Minute, 20*time.Millisecond, "kwok was not started again")
+		}, 20*time.Second, 20*time.Millisecond, "kwok was not started again")
 		require.NoError(t, syscall.Kill(p.pid, syscall.SIGKILL))
 		return p
 	}
 	killed := kill(process{})
 	localcluster(t, "kubectl", "--dir", dir, "--", "run", "web", "--image=app:1")
-	localcluster(t, "kubectl", "--dir", dir, "--", "wait", "pod/web", "--for=condition=Ready", "--timeout=3m")
+	localcluster(t, "kubectl", "--dir", dir, "--", "wait", "pod/web", "--for=condition=Ready", "--timeout=60s")
 	for range maxRestarts {
 		killed = kill(killed)
 	}
@@ -194,14 +186,13 @@ func requireNothingLeft(t *testing.T, dir string) {
 			}
 		}
 		return left == ""
-	}, time.Minute, 50*time.Millisecond, "processes left: %s", &left)
+	}, 20*time.Second, 50*time.Millisecond, "processes left: %s", &left)
 	require.NoDirExists(t, dir)
 }
 
 // TestAttachedSurvivesItsGroup: a kill of a test's whole process group spares the
 // undertaker.
 func TestAttachedSurvivesItsGroup(t *testing.T) {
-	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "c")
 	cmd := exec.Command("sh", "-c", `"$0" up --attached --light --dir "$1"; exit`, built(t), dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -77,7 +77,6 @@ func folder(t *testing.T) string {
 
 // TestScripts: each script starts the clusters it needs.
 func TestScripts(t *testing.T) {
-	t.Parallel()
 	program := built(t)
 	testscript.Run(t, testscript.Params{
 		Dir:   "testdata/script",
@@ -87,7 +86,6 @@ func TestScripts(t *testing.T) {
 
 // TestPods: the scripts share a cluster, each in a namespace with its name. There, kubectl is the cluster's.
 func TestPods(t *testing.T) {
-	t.Parallel()
 	program := built(t)
 	dir := folder(t)
 	begin := time.Now()

@@ -22,7 +22,6 @@ const planMark = "<!-- ordapply plan -->"
 // The scripts of the GitHub action and of docs/ci.md are run on a control plane as their
 // engines run them, with programs in the place of gh and curl that record the requests.
 func TestPipelines(t *testing.T) {
-	t.Parallel()
 	cluster := testcluster.Start(t)
 	t.Run("github", func(t *testing.T) { testGitHub(t, newPipeline(t, cluster, "github")) })
 	t.Run("gitlab", func(t *testing.T) { testGitLab(t, newPipeline(t, cluster, "gitlab")) })

@@ -18,7 +18,6 @@ import (
 // control plane, except the tutorial's, which TestTutorialPage in cmd/ordapply runs. Lines
 // that start with make are part of `make check` itself.
 func TestDocumentedCommandsWork(t *testing.T) {
-	t.Parallel()
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	require.NoError(t, err)
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
