@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -158,10 +157,10 @@ func TestFleetOfFourClusters(t *testing.T) {
 	})
 
 	t.Run("so does one that never answers, within --timeout", func(t *testing.T) {
-		far.proxy.Inject(recorder.Always(func(*recorder.Request) bool { return true }, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
-		out, err := apply(5, "--timeout=40s").CombinedOutput()
+		far.proxy.Inject(recorder.Always(func(*recorder.Request) bool { return true }, far.proxy.Slowly(time.Minute)))
+		out, err := apply(5, "--timeout=20s").CombinedOutput() // less than the 32 s of discovery
 		require.Equal(t, report.ExitTimedOut, exitCode(err), string(out))
-		require.Contains(t, string(out), "far: warning: it cannot be reached, and fails if that is still so when its turn comes: timed out after 40s")
+		require.Contains(t, string(out), "far: warning: it cannot be reached, and fails if that is still so when its turn comes: timed out after 20s")
 		require.Regexp(t, `(?m)^last +far +timed out `, string(out))
 		require.Equal(t, "5", frail.version(t))
 	})
