@@ -37,6 +37,7 @@ func ExampleObjects() {
 		objects = append(objects, object)
 	}
 	cluster := memcluster.NewControlled() // in place of kube.Connect(config)
+	cluster.Lists = true                  // watches begin with what is there, as on an API server
 	cluster.Statuses["Deployment"] = map[time.Duration]map[string]any{time.Millisecond: {
 		"observedGeneration": int64(1), "replicas": int64(1), "updatedReplicas": int64(1), "readyReplicas": int64(1), "availableReplicas": int64(1),
 		"conditions": []any{memcluster.Condition("Available", "True")},
