@@ -128,7 +128,7 @@ func parsePlanFile(name string, text []byte) (*PlanFile, error) {
 		err = errors.Join(file.Operation.check(), checkPlanFileResources(file.Resources))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s is not a valid plan: plan again: %w", name, err)
+		return nil, fmt.Errorf("%s is not a valid plan: plan again: %s", name, err.Error()) // the file is wrong, not the command line
 	}
 	return file, nil
 }
