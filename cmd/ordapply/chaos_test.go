@@ -149,7 +149,7 @@ spec:
 		_ = lab.client.Refresh(t.Context(), chaosWidget.GroupVersion())
 		_, served := lab.client.Kind(chaosWidget)
 		return served
-	}, time.Minute, 100*time.Millisecond)
+	}, 3*time.Minute, 100*time.Millisecond)
 	lab.widgets = true
 	return lab
 }

@@ -114,7 +114,7 @@ spec:
 		code, output = applyThrough(cluster.Kubeconfig, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: free, namespace: default}\n"))
 		require.Equal(t, report.ExitDone, code, output)
 		return strings.Contains(output, "note: the backend of broken.example/v1 does not answer (kubectl describe apiservice v1.broken.example); no resource of this stream needs it\n")
-	}, time.Minute, 200*time.Millisecond)
+	}, 3*time.Minute, 200*time.Millisecond)
 
 	code, output = applyThrough(cluster.Kubeconfig, []byte("apiVersion: broken.example/v1\nkind: Thing\nmetadata: {name: bound, namespace: default}\n"), "--kind-timeout", "1s")
 	require.Equal(t, report.ExitFailed, code, output)

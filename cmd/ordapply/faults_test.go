@@ -109,7 +109,7 @@ func TestFaults(t *testing.T) {
 
 func applyThrough(kubeconfig string, stream []byte, more ...string) (int, string) {
 	var out, err bytes.Buffer
-	code := run(context.Background(), append([]string{"apply", "-f", "-", "--kubeconfig", kubeconfig, "--wave-timeout", "45s"}, more...), bytes.NewReader(stream), &out, &err)
+	code := run(context.Background(), append([]string{"apply", "-f", "-", "--kubeconfig", kubeconfig, "--wave-timeout", "3m"}, more...), bytes.NewReader(stream), &out, &err)
 	return code, err.String()
 }
 

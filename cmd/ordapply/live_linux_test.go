@@ -71,12 +71,12 @@ func TestLiveOnATerminal(t *testing.T) {
 		p.await(t, "Deployment live/stuck")
 		_, err := p.keyboard.Write([]byte{26}) // Ctrl-Z
 		require.NoError(t, err)
-		require.Eventually(t, p.stopped, time.Minute, 50*time.Millisecond, "it was never stopped")
-		require.Eventually(t, func() bool { return !strings.Contains(p.shows(), "of 2 ready") }, time.Minute, 50*time.Millisecond, "its frame is left")
+		require.Eventually(t, p.stopped, 3*time.Minute, 50*time.Millisecond, "it was never stopped")
+		require.Eventually(t, func() bool { return !strings.Contains(p.shows(), "of 2 ready") }, 3*time.Minute, 50*time.Millisecond, "its frame is left")
 		require.True(t, p.screen.Sane())
 		p.shellSays("[1]+  Stopped\r\n$ fg\r\n")
 		p.signal(t, syscall.SIGCONT)
-		require.Eventually(t, func() bool { return strings.Contains(p.shows(), "of 2 ready") }, time.Minute, 50*time.Millisecond, "it is not drawn again")
+		require.Eventually(t, func() bool { return strings.Contains(p.shows(), "of 2 ready") }, 3*time.Minute, 50*time.Millisecond, "it is not drawn again")
 		require.Contains(t, p.shows(), "$ fg\n", "what the shell wrote is still there")
 		_, err = p.keyboard.Write([]byte{3})
 		require.NoError(t, err)
@@ -264,7 +264,7 @@ func (p *seated) await(t *testing.T, text string) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return strings.Contains(p.raw.String(), text)
-	}, time.Minute, 50*time.Millisecond)
+	}, 3*time.Minute, 50*time.Millisecond)
 }
 
 // shows returns the text on the screen.

@@ -39,10 +39,10 @@ func TestAPIServerRestartsInAWave(t *testing.T) {
 				}
 				return nil
 			})
-			code, output := applyThrough(proxy.Kubeconfig, faultStream("restart-"+name))
+			code, output := applyThrough(proxy.Kubeconfig, faultStream("restart-"+name), "--crd-timeout", "3m")
 			require.Equal(t, report.ExitDone, code, output)
 			once.Do(func() { require.Fail(t, "it was never killed", output) })
-			code, output = applyThrough(proxy.Kubeconfig, faultStream("restart-"+name))
+			code, output = applyThrough(proxy.Kubeconfig, faultStream("restart-"+name), "--crd-timeout", "3m")
 			require.Equal(t, report.ExitDone, code, output)
 			require.Contains(t, output, "unchanged")
 		})

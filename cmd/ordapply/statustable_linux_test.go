@@ -63,14 +63,14 @@ note: ConfigMap set-screen/copied has the label of the apply set but is not a
   member: field manager kubectl-client-side-apply set the label, not a run of
   the set; it is left unchanged`)
 	p.resize(t, 40)
-	require.Eventually(t, func() bool { return strings.Contains(p.shows(), "app/last  0/1    Degraded  ServiceAcco…") }, time.Minute, 50*time.Millisecond, p.shows())
+	require.Eventually(t, func() bool { return strings.Contains(p.shows(), "app/last  0/1    Degraded  ServiceAcco…") }, 3*time.Minute, 50*time.Millisecond, p.shows())
 	p.resize(t, 80)
 	cluster.Kubectl(t, "delete", "configmap", "copied", "-n", "set-screen")
 	code, printed = applyThrough(cluster.Kubeconfig, []byte(screenStream), "--applyset", "shop", "-n", "set-screen")
 	require.Equal(t, report.ExitDone, code, printed)
 	p.awaitScreen(t, healthy)
 	p.suspend(t)
-	require.Eventually(t, func() bool { return p.shows() == "" }, time.Minute, 50*time.Millisecond, "its table is left")
+	require.Eventually(t, func() bool { return p.shows() == "" }, 3*time.Minute, 50*time.Millisecond, "its table is left")
 	p.shellSays("[1]+  Stopped\r\n$ fg\r\n")
 	cluster.Kubectl(t, "delete", "deployment", "web", "-n", "set-screen")
 	p.signal(t, syscall.SIGCONT)
@@ -107,13 +107,13 @@ func (p *seated) suspend(t *testing.T) {
 	t.Helper()
 	_, err := p.keyboard.Write([]byte{26})
 	require.NoError(t, err)
-	require.Eventually(t, p.stopped, time.Minute, 50*time.Millisecond, "it was never stopped")
+	require.Eventually(t, p.stopped, 3*time.Minute, 50*time.Millisecond, "it was never stopped")
 }
 
 // awaitScreen waits until the screen shows exactly this text.
 func (p *seated) awaitScreen(t *testing.T, want string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); withoutCreationTime(p.shows()) != want; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); withoutCreationTime(p.shows()) != want; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			require.Equal(t, want, withoutCreationTime(p.shows()))
 		}

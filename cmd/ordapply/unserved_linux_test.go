@@ -74,7 +74,7 @@ func serve(t *testing.T, dir, group string, served bool) {
 	require.Eventually(t, func() bool {
 		_, err := kubectlOn(t, dir, "", "get", "--raw", "/apis/"+group+"/v1")
 		return (err == nil) == served
-	}, 30*time.Second, 200*time.Millisecond)
+	}, 3*time.Minute, 200*time.Millisecond)
 }
 
 // setOf creates a namespace with a set that contains a ConfigMap and a Gadget.
@@ -142,7 +142,7 @@ func unservedKind(t *testing.T, dir string) {
 // deleteSet deletes an apply set.
 func deleteSet(kubeconfig, name, namespace string) (int, string) {
 	var out, output strings.Builder
-	code := run(context.Background(), []string{"delete", "--applyset", name, "-n", namespace, "--kubeconfig", kubeconfig, "--wave-timeout", "60s"}, strings.NewReader(""), &out, &output)
+	code := run(context.Background(), []string{"delete", "--applyset", name, "-n", namespace, "--kubeconfig", kubeconfig, "--wave-timeout", "3m"}, strings.NewReader(""), &out, &output)
 	return code, output.String()
 }
 
@@ -182,7 +182,7 @@ func onceItAnswers(t *testing.T, do func() (int, string)) (code int, output stri
 	require.Eventually(t, func() bool {
 		code, output = do()
 		return !strings.Contains(output, "does not answer") && !strings.Contains(output, "refused discovery") && !strings.Contains(output, "forbidden")
-	}, time.Minute, 20*time.Millisecond)
+	}, 3*time.Minute, 20*time.Millisecond)
 	return code, output
 }
 
