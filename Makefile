@@ -32,7 +32,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build ordapply and sortorder into bin/
-	$(GO) build -trimpath -o $(BIN)/ ./cmd/ordapply ./cmd/sortorder
+	CGO_ENABLED=0 $(GO) build -trimpath -o $(BIN)/ ./cmd/ordapply ./cmd/sortorder
 
 .PHONY: localcluster
 localcluster: ## build the control plane for demo and tests (some minutes, once)
