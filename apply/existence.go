@@ -5,6 +5,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/live/write"
+	"github.com/ordapply/ordapply/internal/plan/stamp"
 	"github.com/ordapply/ordapply/kube"
 )
 
@@ -32,6 +33,9 @@ func (r *run) existing() []event.Existing {
 	for i := range r.steps {
 		s := &r.steps[i]
 		out[i] = event.Existing{ID: s.ID, Origin: s.origin, Known: s.listedBefore}
+		if s.read.Live != nil {
+			out[i].Layer = s.read.Live.GetAnnotations()[stamp.LayerAnnotation]
+		}
 		if s.origin.Member {
 			out[i].WrittenBySet = write.WrittenOnlyBy(s.read.Live, r.applier.Membership.Set)
 		}

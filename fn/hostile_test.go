@@ -30,6 +30,22 @@ func TestLineEndsAndByteOrderMarks(t *testing.T) {
 	}
 }
 
+// A block scalar at the end of a stream has its last newline, as kubectl and Helm read it, also
+// where its document is printed before others.
+func TestBlockScalarWithoutItsNewline(t *testing.T) {
+	function := fn.Processor{Order: testOrder(t)}
+	secret := "apiVersion: v1\nkind: Secret\nmetadata:\n  name: b\n"
+	for name, stream := range map[string]string{
+		"alone":      secret + "stringData:\n  key: |\n    hello\n",
+		"goes first": secret + "---\napiVersion: v1\nkind: Service\nmetadata:\n  name: a\n  annotations:\n    text: |\n      hello\n",
+		"flow":       secret + "---\n{apiVersion: v1, kind: Service, metadata: {name: a}}\n",
+	} {
+		want := function.Run([]byte(stream))
+		require.False(t, want.Findings.Failed())
+		require.Equal(t, string(want.Stream()), string(function.Run([]byte(strings.TrimSuffix(stream, "\n"))).Stream()), name)
+	}
+}
+
 // TestNeverEmptyWithSuccess uses inputs for which the output could be empty.
 func TestNeverEmptyWithSuccess(t *testing.T) {
 	for _, in := range []string{"", "\n", "---\n", "# nothing\n", "---\n---\n", "null\n", "~", "{}", "[]", "kind: List\nitems: []\n", "kind: List\nitems:\n"} {

@@ -120,9 +120,14 @@ func (l *list) addResults(results sdk.Results) (added bool, err error) {
 	return true, l.root.SetSlice(all, "results")
 }
 
-// resultKey returns a text that is equal for results with the same content.
+// resultKey returns a text that is equal for results with the same content. The position in a
+// file does not count: reindex changes it.
 func resultKey(r *sdk.Result) string {
-	key, _ := json.Marshal(r) // values that came from JSON
+	same := *r
+	if same.File != nil {
+		same.File = &sdk.File{Path: same.File.Path}
+	}
+	key, _ := json.Marshal(same) // values that came from JSON
 	return string(key)
 }
 

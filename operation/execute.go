@@ -89,6 +89,9 @@ func (a *Apply) applyAround(ctx context.Context, e execution) (event.Summary, er
 	if err != nil {
 		return summary, err
 	}
+	if err := a.checkOrder(e, prepared.Existing()); err != nil {
+		return prepared.Abandon(err)
+	}
 	if e.planned != nil {
 		preview, err := e.applier.Preview(ctx, e.plan, e.stream.Objects)
 		if err == nil {

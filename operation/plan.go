@@ -60,7 +60,7 @@ func (p Plan) RunOn(ctx context.Context, c *console.Console) error {
 	case "markdown":
 		err = previewed.WriteMarkdown(c.Out, p.CommentSize)
 	default:
-		plain.Fprintf(c.Err, "planning for %s; nothing is written\n", previewed.Target)
+		plain.Fprintf(c.Err, "planning for %s; nothing is written; %s\n", previewed.Target, previewed.Plan.OrderedBy())
 		err = previewed.WriteText(plan.ToTerminal(c))
 	}
 	previewed.Warn(c.Err)

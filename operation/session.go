@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/cli/connect"
 	"github.com/ordapply/ordapply/internal/cli/console"
@@ -73,6 +74,7 @@ func (a *Apply) openSet(ctx context.Context, e execution) (state.Run, error) {
 	run.OnNotUndone = func(revision int, command string) {
 		*e.wayBack = fmt.Sprintf("to go back to revision %d: %s", revision, command)
 	}
+	run.OnExisting = func(existing []event.Existing) error { return a.checkOrder(e, existing) }
 	run.OnLastRun, run.OnPruning, run.Remover.Events = e.reporters.LastRun, e.reporters.Extend, e.reporters.Event
 	return run, err
 }

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/track"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/object"
@@ -53,6 +54,9 @@ func (c Callbacks) withDefaults() Callbacks {
 	ignorePlan := func(*ordering.Plan) {}
 	if c.OnNote == nil {
 		c.OnNote = func(string) {}
+	}
+	if c.OnExisting == nil {
+		c.OnExisting = func([]event.Existing) error { return nil }
 	}
 	if c.OnLastRun == nil {
 		c.OnLastRun = func(track.RunTimes) {}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/activity"
@@ -117,7 +118,14 @@ func (r Run) dryRun(ctx context.Context, set *set.Set) (event.Summary, error) {
 	if err := r.Precondition(ctx); err != nil {
 		return event.Summary{}, err
 	}
-	summary, err := r.Applier.Run(ctx, r.Plan, r.Stream.Objects)
+	prepared, summary, err := r.Applier.Prepare(ctx, r.Plan, r.Stream.Objects)
+	if err != nil {
+		return summary, err
+	}
+	if err := r.OnExisting(prepared.Existing()); err != nil {
+		return prepared.Abandon(err)
+	}
+	summary, err = prepared.Run(ctx, apply.Hooks{})
 	if err != nil || !r.Prune {
 		return summary, err
 	}

@@ -49,6 +49,9 @@ type Run struct {
 type Callbacks struct {
 	// OnNote is called with remarks on the set for people.
 	OnNote func(string)
+	// OnExisting is called before anything is written, with the objects of the stream as
+	// they are. Its error ends the run.
+	OnExisting func([]event.Existing) error
 	// OnLastRun is called before anything is written, with the times of the run that
 	// deployed a revision last; they are zero where they are unknown.
 	OnLastRun func(track.RunTimes)

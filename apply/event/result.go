@@ -66,6 +66,9 @@ type Existing struct {
 	// WrittenBySet is set for a member that only field managers of the set have written:
 	// a run of the set created it.
 	WrittenBySet bool
+	// Layer is the layer of a SortOrder in which the object was applied last, as its annotation
+	// says; "" for none.
+	Layer string
 }
 
 // Times are the stages of a resource in a run. A time is zero when the resource did not

@@ -52,10 +52,12 @@ type Source struct {
 // everything.
 var ErrNoResources = errors.New("the stream contains no resources")
 
-// errSkippedFunction explains the usual cause of an unstamped stream.
-var errSkippedFunction = errors.New("no resource has " + "ordapply.dev/layer: the stream has no order. " +
-	"Did kustomize skip the function? It needs --enable-alpha-plugins, and an exec function also --enable-exec, without which it is skipped silently; " +
-	"kubectl apply -k runs no functions. Or pass the order here, with --order FILE")
+// SkippedFunction is the usual cause of a stream without stamps, and the remedy.
+const SkippedFunction = "Did kustomize skip the function? It needs --enable-alpha-plugins, and an exec function also --enable-exec, " +
+	"without which it is skipped silently; ordapply -k needs neither"
+
+// errNoOrder refuses a stream without stamps.
+var errNoOrder = errors.New("no resource has ordapply.dev/layer: the stream has no order. " + SkippedFunction + ". Or pass the order here, with --order FILE")
 
 // Read returns the manifests, stamped with --order. On error it also returns the readable
 // ones.
@@ -84,7 +86,7 @@ func (s *Source) Read(ctx context.Context, c *console.Console) ([]apply.Input, e
 		}
 	}
 	if s.RequireOrder && !slices.ContainsFunc(inputs, isStamped) {
-		return nil, errSkippedFunction
+		return nil, errNoOrder
 	}
 	return inputs, s.applySelector(inputs)
 }

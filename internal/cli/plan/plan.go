@@ -17,6 +17,9 @@ type Previewed struct {
 	Plan    *ordering.Plan
 	Preview *preview.Preview
 	Hooks   []ordering.Resource // the hooks of the stream
+	// LostOrder reports objects that were applied last in the order of a SortOrder, and whose
+	// manifests have none; nil if there are none.
+	LostOrder error
 	// Anonymous leaves out the address and the context of the cluster in JSON and Markdown, so
 	// that the previews of several clusters can be compared.
 	Anonymous bool

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"io"
+	"slices"
 
 	"github.com/ordapply/ordapply/apply/preview"
 	"github.com/ordapply/ordapply/internal/plain"
@@ -61,7 +62,7 @@ type planSkipped struct {
 func (p *Previewed) WriteJSON(w io.Writer) error {
 	out := Document{
 		Waves: []planWave{}, Resources: []planResource{}, Counts: map[preview.Action]int{},
-		Notes: p.Plan.Notes, Warnings: p.Target.Warnings.List(),
+		Notes: p.notes(), Warnings: p.Target.Warnings.List(),
 	}
 	if !p.Anonymous {
 		out.Server, out.Context = p.Target.Server, p.Target.Context
@@ -80,6 +81,14 @@ func (p *Previewed) WriteJSON(w io.Writer) error {
 		out.Skipped = append(out.Skipped, planSkipped{s.ID, s.Why.String()})
 	}
 	return plain.WriteJSON(w, out, "  ")
+}
+
+// notes returns the notes of the plan, and the warning of a lost order.
+func (p *Previewed) notes() []string {
+	if p.LostOrder == nil {
+		return p.Plan.Notes
+	}
+	return append(slices.Clip(p.Plan.Notes), p.LostOrder.Error())
 }
 
 func resourceInJSON(row preview.Row) planResource {

@@ -125,8 +125,11 @@ func (p *Previewed) totals() string {
 	return strings.Join(parts, ", ")
 }
 
-// Warn prints the API server's warnings.
+// Warn prints the warning of a lost order, and those of the API server.
 func (p *Previewed) Warn(w io.Writer) {
+	if p.LostOrder != nil {
+		plain.Message(w, "warning: ", p.LostOrder.Error())
+	}
 	for _, text := range p.Target.Warnings.List() {
 		plain.Fprintf(w, "warning from the server: %s\n", text)
 	}

@@ -47,19 +47,19 @@ func newPrinter(at *connect.Target, o Outputs, dryRun bool) *printer {
 
 // Begin implements Reporter.
 func (p *printer) Begin(run *track.Tracker) {
-	p.begin("applying", "to", run)
+	p.begin("applying", "to", "; "+run.Plan.OrderedBy(), run)
 	if p.dryRun {
 		p.plan.WriteHooks(p.err) // a dry run does not run them
 	}
 }
 
 // begin prints the operation with its cluster, and the notes of the plan.
-func (p *printer) begin(doing, preposition string, run *track.Tracker) {
+func (p *printer) begin(doing, preposition, order string, run *track.Tracker) {
 	p.setPlan(run.Plan)
 	for _, s := range p.plan.Steps {
 		p.width = min(50, max(p.width, len(s.ID.String())))
 	}
-	plain.Fprintf(p.err, "%s %s %s %s\n", doing, planSize(p.plan), preposition, p.at)
+	plain.Fprintf(p.err, "%s %s %s %s%s\n", doing, planSize(p.plan), preposition, p.at, order)
 	p.notes(p.plan.Notes)
 }
 

@@ -16,7 +16,7 @@ func (p *deletionPrinter) Begin(run *track.Tracker) {
 	if p.dryRun {
 		doing = "checking the deletion of"
 	}
-	p.begin(doing, "from", run)
+	p.begin(doing, "from", "", run)
 }
 
 // Event implements Reporter.

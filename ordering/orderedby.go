@@ -1,0 +1,56 @@
+package ordering
+
+import (
+	"slices"
+	"strings"
+)
+
+// OrderedBy names the rules that order the plan: "order: shop" for the SortOrders of its
+// layers, else "no SortOrder: references only", or the other declarations that it follows,
+// as in "no SortOrder: Argo CD waves, stacks and references". It is "no order" for an
+// unordered plan.
+func (p *Plan) OrderedBy() string {
+	if len(p.Layers) == 0 && len(p.Waves) == 1 && p.Waves[0].Name == unordered {
+		return "no order"
+	}
+	if orders := p.Orders(); len(orders) > 0 {
+		return "order: " + strings.Join(orders, ", ")
+	}
+	if others := p.declarations(); len(others) > 0 {
+		return "no SortOrder: " + strings.Join(others, ", ") + " and references"
+	}
+	return "no SortOrder: references only"
+}
+
+// Orders returns the names of the SortOrders whose layers the plan has, sorted.
+func (p *Plan) Orders() []string {
+	var names []string
+	for _, layer := range p.Layers {
+		if order, _, ok := strings.Cut(layer.Name, "/"); ok && layer.Kind == Stamped {
+			names = append(names, order)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// declarations returns what else its author ordered the stream by.
+func (p *Plan) declarations() []string {
+	var out []string
+	for _, layer := range p.Layers {
+		out = append(out, declarationOf[layer.Kind])
+	}
+	for _, s := range p.Steps {
+		if slices.ContainsFunc(s.Needs, func(n Need) bool { return n.Hard }) {
+			out = append(out, "annotations")
+			break
+		}
+	}
+	slices.Sort(out)
+	return slices.DeleteFunc(slices.Compact(out), func(name string) bool { return name == "" })
+}
+
+// declarationOf names the declarations that layers come from. The others need no name.
+var declarationOf = map[LayerKind]string{
+	ArgoWave: "Argo CD waves", HelmGroup: "Helm groups", HelmChart: "charts", StackLayer: "stacks", Application: "stacks", ChangeGroup: "kapp change groups",
+}
