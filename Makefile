@@ -222,7 +222,7 @@ bench-fn: build kustomize ## compare the function with functions that do nothing
 
 .PHONY: chaos
 chaos: build localcluster ## kill and suspend commands at each of their requests, restart the API server, pause etcd
-	ORDAPPLY_CHAOS=all $(GO) test -parallel 8 -timeout 120m -run '^TestChaos' -v ./cmd/ordapply | grep -v '^=== '
+	ORDAPPLY_CHAOS=all $(GO) test -parallel 8 -timeout 120m -run '^TestChaos' -v ./test/chaos | grep -v '^=== '
 
 OBJECTS ?= 2560
 .PHONY: differential

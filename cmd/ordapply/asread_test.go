@@ -17,25 +17,26 @@ import (
 // or a user may delete and recreate it: one more PATCH brings it to the
 // manifest's state. Otherwise no PATCH is sent twice.
 func TestAnObjectIsWrittenAsItWasRead(t *testing.T) {
-	lab := newChaosLab(t, "", battered.Get(t))
-	kind, _ := lab.client.Kind(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"})
+	cluster := battered.Get(t)
+	client := cluster.Client(t)
+	kind, _ := client.Kind(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"})
 	change := func(name string) error {
-		live, err := lab.client.Get(t.Context(), kind, "as-read", name)
+		live, err := client.Get(t.Context(), kind, "as-read", name)
 		if err != nil {
 			return err
 		}
 		_ = unstructured.SetNestedField(live.Object, "theirs", "data", "controller")
-		_, err = lab.client.Update(t.Context(), kind, live)
+		_, err = client.Update(t.Context(), kind, live)
 		return err
 	}
 	remove := func(name string) error {
-		live, err := lab.client.Get(t.Context(), kind, "as-read", name)
+		live, err := client.Get(t.Context(), kind, "as-read", name)
 		if err != nil {
 			return err
 		}
-		return lab.client.Delete(t.Context(), kind, live, kube.DeleteOptions{})
+		return client.Delete(t.Context(), kind, live, kube.DeleteOptions{})
 	}
-	lab.create(t, "Namespace", "", "as-read", nil)
+	cluster.Kubectl(t, "create", "namespace", "as-read")
 	for name, c := range map[string]struct {
 		meanwhile func(name string) error
 		patches   int
@@ -50,14 +51,14 @@ func TestAnObjectIsWrittenAsItWasRead(t *testing.T) {
 			if err := remove(name); err != nil {
 				return err
 			}
-			lab.create(t, "ConfigMap", "as-read", name, nil)
+			cluster.Kubectl(t, "create", "configmap", "-n", "as-read", name)
 			return nil
 		}, 2, "unowned", ""},
 		"not-ours": {func(name string) error {
 			if err := remove(name); err != nil {
 				return err
 			}
-			lab.create(t, "ConfigMap", "as-read", name, nil)
+			cluster.Kubectl(t, "create", "configmap", "-n", "as-read", name)
 			return nil
 		}, 1, "never", "it exists and belongs to no apply set"},
 	} {
@@ -66,9 +67,9 @@ func TestAnObjectIsWrittenAsItWasRead(t *testing.T) {
 				return fmt.Appendf(nil, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: as-read}\ndata: {value: %s}\n", name, value)
 			}
 			flags := []string{"--applyset", "set-" + name, "-n", "as-read", "--adopt", c.adopt}
-			code, output := applyThrough(lab.cluster.Kubeconfig, manifest("one"), flags...)
+			code, output := applyThrough(cluster.Kubeconfig, manifest("one"), flags...)
 			require.Equal(t, report.ExitDone, code, output)
-			proxy := recorder.Start(t, lab.cluster.Kubeconfig)
+			proxy := recorder.Start(t, cluster.Kubeconfig)
 			done := false
 			proxy.Inject(func(r *recorder.Request) recorder.Fault {
 				if r.Verb == "patch" && r.Resource == "configmaps" && !done {
@@ -85,7 +86,7 @@ func TestAnObjectIsWrittenAsItWasRead(t *testing.T) {
 				}
 			}
 			require.Equal(t, c.patches, sent, output)
-			live, err := lab.client.Get(t.Context(), kind, "as-read", name)
+			live, err := client.Get(t.Context(), kind, "as-read", name)
 			require.NoError(t, err)
 			value, _, _ := unstructured.NestedString(live.Object, "data", "value")
 			if c.says != "" {

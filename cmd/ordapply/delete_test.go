@@ -262,7 +262,7 @@ func deleteKilled(t *testing.T, cluster *testcluster.Cluster, k int32) {
 	cmd := exec.Command(bin, "delete", "-f", "-", "--kubeconfig", proxy.Kubeconfig)
 	cmd.Stdin = bytes.NewReader(stream)
 	var arrived atomic.Int32
-	err = runSignalled(cmd, proxy, os.Kill, func(r *recorder.Request) bool { return r.Verb == "delete" && arrived.Add(1) == k })
+	err = proxy.RunSignalled(cmd, os.Kill, func(r *recorder.Request) bool { return r.Verb == "delete" && arrived.Add(1) == k })
 	require.Error(t, err, "it was killed at one of its five deletions")
 	proxy.Inject(nil)
 	code, out, output := deleteThrough(proxy.Kubeconfig, stream)

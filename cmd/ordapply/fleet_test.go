@@ -102,7 +102,7 @@ func TestFleetOfFourClusters(t *testing.T) {
 
 	t.Run("after a kill the same command finishes", func(t *testing.T) {
 		cmd := apply(2)
-		err := runSignalled(cmd, frail.proxy, os.Kill, func(r *recorder.Request) bool {
+		err := frail.proxy.RunSignalled(cmd, os.Kill, func(r *recorder.Request) bool {
 			return r.Verb == "patch" && r.Resource == "configmaps" && r.Name == "second"
 		})
 		var exited *exec.ExitError

@@ -57,10 +57,10 @@ func injector(t *testing.T, cluster *testcluster.Cluster, namespace string) (por
 	require.NoError(t, err)
 	pair, err := tls.X509KeyPair(certificate, key)
 	require.NoError(t, err)
-	lab := newChaosLab(t, "", cluster)
-	deployments, _ := lab.client.Kind(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"})
+	client := cluster.Client(t)
+	deployments, _ := client.Kind(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"})
 	port = serveTLS(t, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, func(w http.ResponseWriter, r *http.Request) {
-		live, err := lab.client.Get(r.Context(), deployments, namespace, "control")
+		live, err := client.Get(r.Context(), deployments, namespace, "control")
 		if err != nil || !isReady(live) {
 			http.Error(w, "the control plane does not run", http.StatusServiceUnavailable)
 			return

@@ -35,7 +35,7 @@ func TestKilledAtAnyRequest(t *testing.T) {
 			cmd := exec.Command(bin, "apply", "-f", "-", "--kubeconfig", proxy.Kubeconfig)
 			cmd.Stdin = bytes.NewReader(stream)
 			var arrived atomic.Int32
-			err := runSignalled(cmd, proxy, os.Kill, func(*recorder.Request) bool { return arrived.Add(1) == k })
+			err := proxy.RunSignalled(cmd, os.Kill, func(*recorder.Request) bool { return arrived.Add(1) == k })
 			if k < every-2 { // the number of discovery requests varies between runs
 				require.Error(t, err)
 			}
@@ -60,7 +60,7 @@ func TestInterrupted(t *testing.T) {
 	cmd.Stdin = bytes.NewReader(stream)
 	var output bytes.Buffer
 	cmd.Stderr = &output
-	err = runSignalled(cmd, proxy, os.Interrupt, recorder.Verb("patch", "deployments"))
+	err = proxy.RunSignalled(cmd, os.Interrupt, recorder.Verb("patch", "deployments"))
 	var failed *exec.ExitError
 	require.ErrorAs(t, err, &failed)
 	require.Equal(t, report.ExitInterrupted, failed.ExitCode(), output.String())
@@ -69,22 +69,4 @@ func TestInterrupted(t *testing.T) {
 	proxy.Inject(nil)
 	code, again := applyThrough(proxy.Kubeconfig, stream)
 	require.Equal(t, report.ExitDone, code, again)
-}
-
-// runSignalled runs a command through a proxy, and sends it a signal at each
-// matching request, which is still forwarded.
-func runSignalled(cmd *exec.Cmd, proxy *recorder.Proxy, signal os.Signal, fits func(*recorder.Request) bool) error {
-	started := make(chan struct{})
-	proxy.Inject(func(r *recorder.Request) recorder.Fault {
-		if fits(r) {
-			<-started
-			_ = cmd.Process.Signal(signal)
-		}
-		return nil
-	})
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	close(started)
-	return cmd.Wait()
 }

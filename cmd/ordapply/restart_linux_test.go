@@ -1,18 +1,11 @@
 package main
 
 import (
-	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/internal/cli/report"
@@ -25,7 +18,7 @@ import (
 // run continues when it is back.
 func TestAPIServerRestartsInAWave(t *testing.T) {
 	t.Parallel()
-	dir := detachedCluster(t)
+	dir := testcluster.StartDetached(t)
 	for name, fits := range map[string]func(*recorder.Request) bool{
 		"sending": recorder.Verb("patch", "configmaps"),
 		"waiting": recorder.Verb("watch", "deployments"),
@@ -35,7 +28,7 @@ func TestAPIServerRestartsInAWave(t *testing.T) {
 			var once sync.Once
 			proxy.Inject(func(r *recorder.Request) recorder.Fault {
 				if fits(r) {
-					once.Do(func() { restartAPIServer(t, dir, 2*time.Second) })
+					once.Do(func() { testcluster.RestartAPIServer(t, dir, 2*time.Second) })
 				}
 				return nil
 			})
@@ -48,66 +41,4 @@ func TestAPIServerRestartsInAWave(t *testing.T) {
 		})
 	}
 	unservedKinds(t, dir)
-}
-
-// detachedCluster starts a control plane that continues if one of its processes
-// ends.
-func detachedCluster(t *testing.T) string {
-	t.Helper()
-	bin, err := testcluster.Find("localcluster")
-	if err != nil {
-		testcluster.Skip(t, "the localcluster command (run `make localcluster`)")
-	}
-	dir := filepath.Join(t.TempDir(), "cluster")
-	output, err := exec.Command(bin, "up", "--timeout", "5m", "--dir", dir).CombinedOutput()
-	require.NoError(t, err, string(output))
-	t.Cleanup(func() {
-		if output, err := exec.Command(bin, "down", "--dir", dir).CombinedOutput(); err != nil {
-			t.Errorf("take the cluster down: %v: %s", err, output)
-		}
-	})
-	return dir
-}
-
-// restartAPIServer kills the process and starts the same command after a pause.
-func restartAPIServer(t *testing.T, dir string, pause time.Duration) {
-	file := filepath.Join(dir, "run", "kube-apiserver.pid")
-	text, err := os.ReadFile(file)
-	assert.NoError(t, err)
-	pid, err := strconv.Atoi(string(text))
-	assert.NoError(t, err)
-	again, err := sameCommand(pid)
-	if !assert.NoError(t, err) || !assert.NoError(t, syscall.Kill(pid, syscall.SIGKILL)) {
-		return
-	}
-	time.AfterFunc(pause, func() {
-		for code := 1; code > 0 && t.Context().Err() == nil; { // it ends itself when etcd is slow while it starts
-			server := &exec.Cmd{Path: again.Path, Args: again.Args, Env: again.Env, Dir: again.Dir, SysProcAttr: again.SysProcAttr}
-			if !assert.NoError(t, server.Start()) {
-				return
-			}
-			assert.NoError(t, os.WriteFile(file, []byte(strconv.Itoa(server.Process.Pid)), 0o600), "down ends it by that")
-			_ = server.Wait()
-			code = server.ProcessState.ExitCode() // -1 after a signal
-		}
-	})
-}
-
-// sameCommand returns a process's command with its folder and environment.
-func sameCommand(pid int) (*exec.Cmd, error) {
-	proc := fmt.Sprintf("/proc/%d/", pid)
-	line, err := os.ReadFile(proc + "cmdline")
-	if err != nil {
-		return nil, err
-	}
-	environ, err := os.ReadFile(proc + "environ")
-	if err != nil {
-		return nil, err
-	}
-	words := strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
-	cmd := exec.Command(words[0], words[1:]...)
-	cmd.Env = strings.Split(strings.TrimSuffix(string(environ), "\x00"), "\x00")
-	cmd.Dir, err = os.Readlink(proc + "cwd")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	return cmd, err
 }

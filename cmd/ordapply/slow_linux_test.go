@@ -17,14 +17,14 @@ import (
 // A request without a response is reported on standard error after 10 seconds,
 // with and without --timeout, while the command continues to wait.
 func TestSlowStepsAreReported(t *testing.T) {
-	lab := newChaosLab(t, "", battered.Get(t))
+	cluster := battered.Get(t)
 	var waiting sync.WaitGroup
 	tried := map[string]*hungPhase{}
 	for name, p := range phases() {
 		if name != "prune" && name != "delete a set" && name != "rollback" {
 			continue
 		}
-		h := newHungPhase(t, lab, "slow-"+strings.ReplaceAll(name, " ", "-"), p, true)
+		h := newHungPhase(t, cluster, "slow-"+strings.ReplaceAll(name, " ", "-"), p, true)
 		tried[name] = h
 		waiting.Go(func() {
 			interrupted, interrupt := context.WithCancelCause(t.Context())

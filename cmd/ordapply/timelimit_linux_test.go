@@ -20,6 +20,7 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/abortable"
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/test/recorder"
+	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // phase is something that a command waits for and that never comes.
@@ -76,7 +77,7 @@ type hungPhase struct {
 	late, ended commandResult // with --timeout, and by an interrupt
 }
 
-func newHungPhase(t *testing.T, lab chaosLab, namespace string, p phase, silent bool) *hungPhase {
+func newHungPhase(t *testing.T, cluster *testcluster.Cluster, namespace string, p phase, silent bool) *hungPhase {
 	dir, web := t.TempDir(), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		select {
@@ -95,8 +96,8 @@ func newHungPhase(t *testing.T, lab chaosLab, namespace string, p phase, silent 
 	}
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "fifo.yaml"), 0o600))
 	open, _ := io.Pipe() // never written to
-	h := &hungPhase{phase: p, proxy: recorder.Start(t, lab.cluster.Kubeconfig), stdin: open, words: strings.NewReplacer("DIR", dir, "NS", namespace, "URL", server.URL+"/app.yaml")}
-	lab.create(t, "Namespace", "", namespace, nil)
+	h := &hungPhase{phase: p, proxy: recorder.Start(t, cluster.Kubeconfig), stdin: open, words: strings.NewReplacer("DIR", dir, "NS", namespace, "URL", server.URL+"/app.yaml")}
+	cluster.Kubectl(t, "create", "namespace", namespace)
 	code, output := h.run(t.Context(), "apply", "-f", "DIR/old.yaml", "--applyset", "set", "-n", "NS")
 	require.Equal(t, report.ExitDone, code, output)
 	answer, over := recorder.TooManyRequests("30"), make(chan struct{})
@@ -129,7 +130,7 @@ func (h *hungPhase) run(ctx context.Context, args ...string) (int, string) {
 // request for minutes; the command exits with code 3 and names the step. An interrupt ends
 // each wait with code 130.
 func TestTimeoutOfEveryRequest(t *testing.T) {
-	lab := newChaosLab(t, "", battered.Get(t))
+	cluster := battered.Get(t)
 	var waiting sync.WaitGroup
 	places := make(chan struct{}, 20)
 	tried := map[string]*hungPhase{}
@@ -138,7 +139,7 @@ func TestTimeoutOfEveryRequest(t *testing.T) {
 			if silent && p.fits == nil {
 				continue
 			}
-			h := newHungPhase(t, lab, fmt.Sprintf("waits-%d", len(tried)), p, silent)
+			h := newHungPhase(t, cluster, fmt.Sprintf("waits-%d", len(tried)), p, silent)
 			tried[fmt.Sprintf("%s, silent: %t", name, silent)] = h
 			waiting.Go(func() {
 				places <- struct{}{}

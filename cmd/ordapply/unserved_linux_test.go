@@ -151,7 +151,7 @@ func deleteSet(kubeconfig, name, namespace string) (int, string) {
 func justStartedPrune(t *testing.T, dir string) {
 	const group, namespace = "started.example", "started"
 	kubeconfig, flags := setOf(t, dir, namespace, group)
-	restartAPIServer(t, dir, time.Second)
+	testcluster.RestartAPIServer(t, dir, time.Second)
 	code, output := onceItAnswers(t, func() (int, string) { return applyThrough(kubeconfig, []byte(oneSetting), flags...) })
 	t.Logf("exit code %d: %s", code, output)
 	if left, _ := kubectlOn(t, dir, "", "get", "gadgets."+group, "-n", namespace, "-o", "name"); strings.Contains(left, "gadget") {
@@ -165,7 +165,7 @@ func justStartedPrune(t *testing.T, dir string) {
 func justStartedDelete(t *testing.T, dir string) {
 	const group, namespace = "again.example", "again"
 	kubeconfig, _ := setOf(t, dir, namespace, group)
-	restartAPIServer(t, dir, time.Second)
+	testcluster.RestartAPIServer(t, dir, time.Second)
 	code, output := onceItAnswers(t, func() (int, string) { return deleteSet(kubeconfig, "s", namespace) })
 	t.Logf("exit code %d: %s", code, output)
 	if code != report.ExitDone {

@@ -1,4 +1,4 @@
-package main
+package chaos
 
 import (
 	"bytes"
@@ -31,7 +31,7 @@ import (
 // the other run applied it. A request that had passed its last check when the
 // run was suspended is reported. The API server's audit log proves it.
 func TestASuspendedRunSendsNothingMore(t *testing.T) {
-	lab := newChaosLab(t, "ordapply", shared.Get(t))
+	lab := newChaosLab(t, chaosCommand(t), shared.Get(t))
 	trials := make([]*suspension, 20)
 	var trying sync.WaitGroup
 	for seed := range trials {
@@ -172,7 +172,7 @@ func (lab chaosLab) holds(t *testing.T, namespace, value string, others map[stri
 // A run whose Lease is deleted, taken by another holder or cannot be renewed
 // during its work sends nothing more, reports it, and fails.
 func TestALockThatIsLostInAWave(t *testing.T) {
-	lab := newChaosLab(t, "ordapply", shared.Get(t))
+	lab := newChaosLab(t, chaosCommand(t), shared.Get(t))
 	lease := kube.Kind{Resource: schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}, Namespaced: true}
 	change := func(do func(live *unstructured.Unstructured) error) func(string) error {
 		return func(namespace string) error {

@@ -1,4 +1,4 @@
-package main
+package chaos
 
 import (
 	"fmt"
@@ -18,7 +18,6 @@ import (
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/test/recorder"
-	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // A run that is killed at any of its requests while it recreates an object, runs hooks or
@@ -27,7 +26,7 @@ import (
 // `make chaos` tries every request.
 func TestChaosUndo(t *testing.T) {
 	t.Parallel()
-	lab := newChaosLab(t, chaosCommand(t), testcluster.Start(t))
+	lab := newSteadyLab(t)
 	lab.summarize(t, "runs killed in recreation, hooks and undo")
 	for _, act := range undoActs() {
 		t.Run(act.name, func(t *testing.T) { lab.killEverywhere(t, act) })
@@ -165,7 +164,7 @@ func (lab chaosLab) killOnce(t *testing.T, act undoAct, k int) {
 	proxy := recorder.Start(t, lab.cluster.Kubeconfig)
 	var arrived atomic.Int32
 	first := tr.command(proxy.Kubeconfig, act.command)
-	_ = runSignalled(first, proxy, os.Kill, func(*recorder.Request) bool { return arrived.Add(1) == int32(k) })
+	_ = proxy.RunSignalled(first, os.Kill, func(*recorder.Request) bool { return arrived.Add(1) == int32(k) })
 	tr.keepsTheirs(t)
 	if first.ProcessState.Exited() && act.command[0] == "rollback" {
 		tr.hasAftermath(t, act.after) // another rollback would go somewhere else

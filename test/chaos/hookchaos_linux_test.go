@@ -1,4 +1,4 @@
-package main
+package chaos
 
 import (
 	"bytes"
@@ -68,7 +68,7 @@ func (tr trial) deployed(t *testing.T) bool {
 // A first run with hooks that is killed with any of its requests was no install, unless
 // its revision was deployed: the next run is one, begins the hooks again, and ends well.
 func TestKilledInAHook(t *testing.T) {
-	lab := newChaosLab(t, "ordapply", shared.Get(t))
+	lab := newChaosLab(t, chaosCommand(t), shared.Get(t))
 	whole := newHookTrial(t, lab, "hook-killed-whole")
 	counter := recorder.Start(t, lab.cluster.Kubeconfig)
 	output, err := whole.command(counter.Kubeconfig, applies("first.yaml")).CombinedOutput()
@@ -79,7 +79,7 @@ func TestKilledInAHook(t *testing.T) {
 			tr := newHookTrial(t, lab, fmt.Sprintf("hook-killed-%d", k))
 			proxy := recorder.Start(t, lab.cluster.Kubeconfig)
 			var arrived atomic.Int32
-			_ = runSignalled(tr.command(proxy.Kubeconfig, applies("first.yaml")), proxy, os.Kill, func(*recorder.Request) bool { return arrived.Add(1) == int32(k) })
+			_ = proxy.RunSignalled(tr.command(proxy.Kubeconfig, applies("first.yaml")), os.Kill, func(*recorder.Request) bool { return arrived.Add(1) == int32(k) })
 			tr.breakLock(t)
 			upgrade := tr.deployed(t)
 			output, err := tr.command(lab.cluster.Kubeconfig, applies("second.yaml")).CombinedOutput()
@@ -112,7 +112,7 @@ func hookKills(all []recorder.Request) []int {
 // A run that is suspended while it awaits a hook sends nothing more when it goes on
 // after another run has finished.
 func TestSuspendedInAHook(t *testing.T) {
-	lab := newChaosLab(t, "ordapply", shared.Get(t))
+	lab := newChaosLab(t, chaosCommand(t), shared.Get(t))
 	tr := newHookTrial(t, lab, "hook-suspended")
 	output, err := tr.command(lab.cluster.Kubeconfig, applies("first.yaml")).CombinedOutput()
 	require.NoError(t, err, string(output))

@@ -1,4 +1,4 @@
-package main
+package chaos
 
 import (
 	"fmt"
@@ -16,7 +16,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/applyset"
@@ -32,7 +31,7 @@ import (
 // each act a dozen requests are tried, most of them on a small set and some on a large one;
 // `make chaos` tries every request on both.
 func TestChaos(t *testing.T) {
-	lab := newChaosLab(t, chaosCommand(t), testcluster.Start(t)).withWidgets(t) // its own: the number of requests depends on the served kinds
+	lab := newSteadyLab(t)
 	lab.summarize(t, "runs killed")
 	for _, act := range chaosActs() {
 		t.Run(act.name, func(t *testing.T) {
@@ -115,18 +114,18 @@ func (lab chaosLab) counted(t *testing.T) {
 }
 
 func newChaosLab(t *testing.T, bin string, cluster *testcluster.Cluster) chaosLab {
-	lab := chaosLab{bin: bin, cluster: cluster, tally: &chaosTally{}}
-	config, err := clientcmd.BuildConfigFromFlags("", lab.cluster.Kubeconfig)
-	require.NoError(t, err)
-	lab.client, err = kube.Connect(config)
-	require.NoError(t, err)
-	return lab
+	return chaosLab{bin: bin, cluster: cluster, client: cluster.Client(t), tally: &chaosTally{}}
+}
+
+// newSteadyLab returns a lab whose kinds do not change.
+func newSteadyLab(t *testing.T) chaosLab {
+	return newChaosLab(t, chaosCommand(t), steady.Get(t)).withWidgets(t)
 }
 
 // chaosWidget is a custom kind of the streams. Its CRD is in no set.
 var chaosWidget = schema.GroupVersionKind{Group: "chaos.example.com", Version: "v1", Kind: "Widget"}
 
-// withWidgets creates that kind, on a cluster of its own.
+// withWidgets creates that kind.
 func (lab chaosLab) withWidgets(t *testing.T) chaosLab {
 	t.Helper()
 	const crd = `
@@ -192,7 +191,7 @@ func (lab chaosLab) try(t *testing.T, act chaosAct, size, k int) {
 	proxy := recorder.Start(t, lab.cluster.Kubeconfig)
 	cmd := trial.command(proxy.Kubeconfig, act.command)
 	var arrived atomic.Int32
-	_ = runSignalled(cmd, proxy, os.Kill, func(*recorder.Request) bool { return arrived.Add(1) == int32(k) })
+	_ = proxy.RunSignalled(cmd, os.Kill, func(*recorder.Request) bool { return arrived.Add(1) == int32(k) })
 	trial.knowsAll(t)
 	trial.breakLock(t)
 	if act.over != nil && act.over(trial, t) {

@@ -1,4 +1,4 @@
-package main
+package chaos
 
 import (
 	"bytes"
@@ -38,7 +38,7 @@ import (
 // or the Lease was deleted by hand, or had another holder for a while.
 func TestChaosSuspended(t *testing.T) {
 	t.Parallel()
-	lab := newChaosLab(t, chaosCommand(t), testcluster.Start(t)).withWidgets(t)
+	lab := newSteadyLab(t)
 	lab.summarize(t, "runs suspended while another ran")
 	witness := &writeMonitor{lab: lab}
 	t.Run("trials", func(t *testing.T) {
@@ -272,7 +272,7 @@ func TestChaosRestarts(t *testing.T) {
 
 func newRestartLab(t *testing.T, what string) chaosLab {
 	t.Helper()
-	dir := detachedCluster(t)
+	dir := testcluster.StartDetached(t)
 	lab := newChaosLab(t, chaosCommand(t), &testcluster.Cluster{Dir: dir, Kubeconfig: filepath.Join(dir, "kubeconfig")}).withWidgets(t)
 	lab.summarize(t, what)
 	return lab
@@ -314,7 +314,7 @@ func (lab chaosLab) restart(t *testing.T, trial trial, act chaosAct, phase strin
 	proxy.Inject(func(r *recorder.Request) recorder.Fault {
 		if phaseOf(r) == phase {
 			once.Do(func() {
-				restartAPIServer(t, lab.cluster.Dir, 100*time.Millisecond)
+				testcluster.RestartAPIServer(t, lab.cluster.Dir, 100*time.Millisecond)
 				close(restarted)
 			})
 		}

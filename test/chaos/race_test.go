@@ -1,4 +1,4 @@
-package main
+package chaos
 
 import (
 	"fmt"
@@ -16,17 +16,12 @@ import (
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/test/recorder"
-	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 // Two runs on one set run one after the other: their writes do not interleave, and at the
 // end the set is the last run's.
 func TestRacingRuns(t *testing.T) {
-	bin, err := testcluster.Find("ordapply")
-	if err != nil {
-		testcluster.Skip(t, "the ordapply command (run `make build`)")
-	}
-	lab := newChaosLab(t, bin, shared.Get(t))
+	lab := newChaosLab(t, chaosCommand(t), shared.Get(t))
 	trial := lab.newTrial(t, chaosAct{name: "race"}, 12, "two")
 	streams := []string{"old", "new"}
 	proxies := make([]*recorder.Proxy, len(streams))
@@ -56,7 +51,12 @@ func TestRacingRuns(t *testing.T) {
 // parent, each from its own namespace, use the same Lease: that of the run that
 // claimed the set first.
 func raceFromTwoNamespaces(t *testing.T, lab chaosLab) {
-	definesParents(t, lab.cluster)
+	definition, err := exec.Command(lab.bin, "applyset", "crd").Output()
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "crd.yaml")
+	require.NoError(t, os.WriteFile(file, definition, 0o600))
+	lab.cluster.Kubectl(t, "apply", "--server-side", "-f", file)
+	lab.cluster.Kubectl(t, "wait", "--for=condition=Established", "--timeout=3m", "crd/applysets.ordapply.dev")
 	var bothLocked, bothClaim, runs sync.WaitGroup
 	bothLocked.Add(2)
 	bothClaim.Add(2)
@@ -94,11 +94,7 @@ func raceFromTwoNamespaces(t *testing.T, lab chaosLab) {
 // A rollback after a failure runs under the same lock: a run that waits for the
 // lock comes after both.
 func TestRollbackOnFailureKeepsTheLock(t *testing.T) {
-	bin, err := testcluster.Find("ordapply")
-	if err != nil {
-		testcluster.Skip(t, "the ordapply command (run `make build`)")
-	}
-	lab := newChaosLab(t, bin, shared.Get(t))
+	lab := newChaosLab(t, chaosCommand(t), shared.Get(t))
 	applies := func(stream string) []string {
 		return []string{"apply", "-f", stream + ".yaml", "--applyset", "set", "-n", "NAMESPACE", "--prune"}
 	}
