@@ -91,7 +91,8 @@ func newRun(a Applier, plan *ordering.Plan, objects map[object.ID]*unstructured.
 	}
 	r.OnePass = a.OnePass
 	r.wire()
-	for i, s := range plan.Steps {
+	for i := range plan.Steps {
+		s := &plan.Steps[i]
 		r.steps[i] = step{Step: s, manifest: objects[s.ID], outcome: outcome{state: event.Pending}, awaited: awaited{judged: request.Applied{Manifest: objects[s.ID]}}}
 		r.watches.Count(i, s.ID)
 		for _, kind := range kube.DefinedKinds(r.steps[i].manifest) {

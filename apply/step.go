@@ -17,9 +17,9 @@ import (
 
 // step is the state of one step of the plan.
 type step struct {
-	ordering.Step
-	manifest *unstructured.Unstructured // as in the manifest, with the values that it takes
-	kind     kube.Kind
+	*ordering.Step                            // of the plan
+	manifest       *unstructured.Unstructured // as in the manifest, with the values that it takes
+	kind           kube.Kind
 	fillings
 	outcome
 	times

@@ -155,8 +155,8 @@ func NewStream(inputs []Input, scope Scope) (*Stream, error) {
 	sources := map[object.ID]string{}
 	var errs []error
 	for _, in := range inputs {
-		obj := withOwnMetadata(in.Object)
-		if err := scope.setNamespace(obj, crds); err != nil {
+		obj, err := scope.placed(in.Object, crds)
+		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", in.Source, err)) // keep it: references to it are valid
 		}
 		if _, err := preflight.OwnTimeout(obj); err != nil && !scope.Deletion {
@@ -214,21 +214,23 @@ func withOwnMetadata(obj *unstructured.Unstructured) *unstructured.Unstructured 
 	return out
 }
 
-// setNamespace sets or removes the namespace of one object.
-func (s Scope) setNamespace(obj *unstructured.Unstructured, crds map[schema.GroupKind]bool) error {
+// placed returns the object with the namespace that it has in the cluster: itself if the
+// manifest has that, else a copy.
+func (s Scope) placed(obj *unstructured.Unstructured, crds map[schema.GroupKind]bool) (*unstructured.Unstructured, error) {
 	namespaced, known := s.namespaced(obj.GroupVersionKind(), crds)
 	given := obj.GetNamespace()
-	name := obj.GetKind() + " " + obj.GetName()
 	switch {
 	case !known:
 	case !namespaced && given != "":
+		obj = withOwnMetadata(obj)
 		obj.SetNamespace("")
 	case namespaced && given == "":
+		obj = withOwnMetadata(obj)
 		obj.SetNamespace(s.Namespace)
 	case namespaced && s.Enforce && given != s.Namespace:
-		return fmt.Errorf("%s: metadata.namespace %q does not match the namespace %q of --namespace", name, given, s.Namespace)
+		return obj, fmt.Errorf("%s %s: metadata.namespace %q does not match the namespace %q of --namespace", obj.GetKind(), obj.GetName(), given, s.Namespace)
 	}
-	return nil
+	return obj, nil
 }
 
 // namespaced reports whether a kind is namespaced, according to the stream's

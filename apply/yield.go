@@ -223,7 +223,9 @@ func (r *run) letGo(i int) {
 	}
 	if r.holdsWave(i) {
 		r.waves[s.ReadyBy].gatesPending--
-		s.Due, s.ReadyBy = len(r.waves)-1, len(r.waves)-1
+		last := *s.Step // the plan stays as it is
+		last.Due, last.ReadyBy = len(r.waves)-1, len(r.waves)-1
+		s.Step = &last
 		r.waves[s.ReadyBy].gatesPending++
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // An API server answers LISTs from a watch cache of the kind and version. While that
@@ -22,8 +21,9 @@ import (
 // API server starts; that of a version to which a conversion webhook cannot convert
 // never is, and only the LIST from etcd returns the webhook's error.
 
-// pageSize is the limit of a LIST that is read from etcd.
-const pageSize = 500
+// pageSize is the limit of a LIST that is read from etcd, and chunkSize that of others: a long
+// answer takes several times the memory of its objects.
+const pageSize, chunkSize = 500, 2000
 
 // List implements Cluster.
 func (k *Kubernetes) List(ctx context.Context, kind Kind, namespace string, query Query) ([]*unstructured.Unstructured, error) {
@@ -37,7 +37,7 @@ func (k *Kubernetes) List(ctx context.Context, kind Kind, namespace string, quer
 	if query.Metadata {
 		list = from.listMetadata
 	}
-	objects, _, err := list(ctx, kind, namespace, metav1.ListOptions{LabelSelector: query.Labels, FieldSelector: query.Fields, Limit: query.Limit})
+	objects, err := query.list(ctx, kind, namespace, list)
 	if !isCacheUnready(err) {
 		return objects, err
 	}
@@ -45,20 +45,35 @@ func (k *Kubernetes) List(ctx context.Context, kind Kind, namespace string, quer
 	if !ok {
 		return nil, err
 	}
-	all, err := allPages(ctx, kind, namespace, list)
+	all, err := allPages(ctx, kind, namespace, list, metav1.ListOptions{Limit: pageSize})
 	if err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(all, func(obj *unstructured.Unstructured) bool { return !matches(obj) }), nil
 }
 
+// list lists the objects that the query selects.
+func (q Query) list(ctx context.Context, kind Kind, namespace string, list lister) ([]*unstructured.Unstructured, error) {
+	options := metav1.ListOptions{LabelSelector: q.Labels, FieldSelector: q.Fields, Limit: q.Limit}
+	if q.Limit > 0 {
+		objects, _, err := list(ctx, kind, namespace, options)
+		return objects, err
+	}
+	options.Limit = chunkSize
+	objects, err := allPages(ctx, kind, namespace, list, options)
+	if apierrors.IsResourceExpired(err) { // the API server has forgotten the state that the first page showed
+		options.Limit = 0
+		return allPages(ctx, kind, namespace, list, options)
+	}
+	return objects, err
+}
+
 // lister sends one LIST; next is the token of the following page, "" after the last.
 type lister func(ctx context.Context, kind Kind, namespace string, options metav1.ListOptions) (objects []*unstructured.Unstructured, next string, err error)
 
-// allPages lists all objects of a kind, in pages.
-func allPages(ctx context.Context, kind Kind, namespace string, list lister) ([]*unstructured.Unstructured, error) {
+// allPages lists all objects of a kind that the options select, in pages of their limit.
+func allPages(ctx context.Context, kind Kind, namespace string, list lister, options metav1.ListOptions) ([]*unstructured.Unstructured, error) {
 	var all []*unstructured.Unstructured
-	options := metav1.ListOptions{Limit: pageSize}
 	for {
 		page, next, err := list(ctx, kind, namespace, options)
 		if err != nil {
@@ -112,13 +127,12 @@ func (c clients) listMetadata(ctx context.Context, kind Kind, namespace string, 
 	if err != nil {
 		return nil, "", withContextError(ctx, err)
 	}
-	objects := make([]*unstructured.Unstructured, len(list.Items))
+	objects, fields := make([]*unstructured.Unstructured, len(list.Items)), sharedFields{}
 	for i := range list.Items {
-		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&list.Items[i])
-		if err != nil {
+		if objects[i], err = fields.convert(&list.Items[i]); err != nil {
 			return nil, "", err
 		}
-		objects[i] = &unstructured.Unstructured{Object: fields}
+		list.Items[i] = metav1.PartialObjectMetadata{} // so that the list is not in memory twice
 	}
 	return objects, list.GetContinue(), nil
 }

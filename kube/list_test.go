@@ -1,0 +1,73 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// A long list comes in pages of one state of the cluster. When the API server has forgotten
+// that state, the list is read again in one piece; a query with a limit is one page.
+func TestListInPages(t *testing.T) {
+	const objects = 2*chunkSize + 1
+	for name, c := range map[string]struct {
+		limit   int64
+		expires bool // the second page does
+		want    []int64
+		found   int
+	}{
+		"pages":      {want: []int64{chunkSize, chunkSize, chunkSize}, found: objects},
+		"forgotten":  {expires: true, want: []int64{chunkSize, chunkSize, 0}, found: objects},
+		"with limit": {limit: 7, want: []int64{7}, found: 7},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var limits []int64
+			server := func(_ context.Context, _ Kind, _ string, options metav1.ListOptions) ([]*unstructured.Unstructured, string, error) {
+				require.Equal(t, "app=shop", options.LabelSelector)
+				limits = append(limits, options.Limit)
+				if c.expires && options.Continue != "" {
+					return nil, "", apierrors.NewResourceExpired("too old")
+				}
+				from := 0
+				_, _ = fmt.Sscan(options.Continue, &from)
+				to, next := objects, ""
+				if options.Limit > 0 && from+int(options.Limit) < objects {
+					to = from + int(options.Limit)
+					next = fmt.Sprint(to)
+				}
+				return make([]*unstructured.Unstructured, to-from), next, nil
+			}
+			found, err := Query{Labels: "app=shop", Limit: c.limit}.list(t.Context(), Kind{}, "", server)
+			require.NoError(t, err)
+			require.Len(t, found, c.found)
+			require.Equal(t, c.want, limits)
+		})
+	}
+}
+
+// Metadata is converted as the library does; equal field sets are one map.
+func TestSharedFields(t *testing.T) {
+	item := func(name, fields string) *metav1.PartialObjectMetadata {
+		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, ManagedFields: []metav1.ManagedFieldsEntry{
+			{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate},
+			{Manager: "ordapply", Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)},
+		}}}
+	}
+	shared := sharedFields{}
+	for name, fields := range map[string]string{"a": `{"f:data":{"f:x":{}}}`, "b": `{"f:data":{"f:x":{}}}`, "c": `{"f:data":{"f:y":{}}}`} {
+		want, err := runtime.DefaultUnstructuredConverter.ToUnstructured(item(name, fields))
+		require.NoError(t, err)
+		got, err := shared.convert(item(name, fields))
+		require.NoError(t, err)
+		require.Equal(t, want, got.Object)
+	}
+	require.Len(t, shared, 2)
+	_, err := shared.convert(item("broken", "{"))
+	require.Error(t, err)
+}
