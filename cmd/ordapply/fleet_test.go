@@ -46,6 +46,7 @@ func (m fleetMember) version(t *testing.T) string {
 // one that may not be reached. The audit logs of their API servers tell the writes and their
 // times.
 func TestFleetOfFourClusters(t *testing.T) {
+	t.Parallel()
 	bin, err := testcluster.Find("ordapply")
 	if err != nil {
 		testcluster.Skip(t, "the ordapply command (run `make build`)")

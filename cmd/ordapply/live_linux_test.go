@@ -21,6 +21,7 @@ import (
 // On a terminal a run is drawn; at the end the screen shows a complete report
 // and the terminal is in its original state, also after an interrupt.
 func TestLiveOnATerminal(t *testing.T) {
+	t.Parallel()
 	bin, err := testcluster.Find("ordapply")
 	if err != nil {
 		testcluster.Skip(t, "the ordapply command (run `make build`)")

@@ -16,6 +16,7 @@ import (
 // send, this is reported, and so is its return. If it stays unreachable the
 // error says so, and no diagnosis is made.
 func TestServerGoesAwayDuringAWait(t *testing.T) {
+	t.Parallel()
 	cluster := shared.Get(t)
 	for name, c := range map[string]struct {
 		back   time.Duration // after it became unreachable; 0 for never

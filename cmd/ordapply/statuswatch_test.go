@@ -76,6 +76,7 @@ func linesOf(r io.Reader) <-chan string {
 // nothing is watched. Changes are shown, including a new revision, a new kind and a new
 // namespace.
 func TestStatusPollsMetadata(t *testing.T) {
+	t.Parallel()
 	cluster := shared.Get(t)
 	applied := func(stream string) {
 		code, printed := applyThrough(cluster.Kubeconfig, []byte(stream), "--applyset", "watched", "-n", "watched-1")
@@ -281,6 +282,7 @@ func awaitMessage(lines <-chan string) string {
 // once, and changes are shown when it is back. -o json prints the complete
 // status each time.
 func TestStatusOutlivesAnOutage(t *testing.T) {
+	t.Parallel()
 	cluster := shared.Get(t)
 	cluster.Kubectl(t, "create", "namespace", "set-outage")
 	code, printed := applyThrough(cluster.Kubeconfig, []byte(strings.ReplaceAll(twoOfASet, "set-verbs", "set-outage")), "--applyset", "away", "-n", "set-outage")
