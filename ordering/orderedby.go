@@ -38,7 +38,7 @@ func (p *Plan) Orders() []string {
 func (p *Plan) declarations() []string {
 	var out []string
 	for _, layer := range p.Layers {
-		out = append(out, declarationOf[layer.Kind])
+		out = append(out, layer.Kind.declaration())
 	}
 	for _, s := range p.Steps {
 		if slices.ContainsFunc(s.Needs, func(n Need) bool { return n.Hard }) {
@@ -50,7 +50,19 @@ func (p *Plan) declarations() []string {
 	return slices.DeleteFunc(slices.Compact(out), func(name string) bool { return name == "" })
 }
 
-// declarationOf names the declarations that layers come from. The others need no name.
-var declarationOf = map[LayerKind]string{
-	ArgoWave: "Argo CD waves", HelmGroup: "Helm groups", HelmChart: "charts", StackLayer: "stacks", Application: "stacks", ChangeGroup: "kapp change groups",
+// declaration names the declarations that a kind of layer comes from; "" for the others.
+func (k LayerKind) declaration() string {
+	switch k {
+	case ArgoWave:
+		return "Argo CD waves"
+	case HelmGroup:
+		return "Helm groups"
+	case HelmChart:
+		return "charts"
+	case StackLayer, Application:
+		return "stacks"
+	case ChangeGroup:
+		return "kapp change groups"
+	}
+	return ""
 }

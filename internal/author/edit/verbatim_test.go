@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/test/corpora"
+	"github.com/ordapply/ordapply/test/yamlsuite"
 )
 
 // FuzzVerbatim checks requireVerbatim on arbitrary bytes.
@@ -38,6 +39,30 @@ func TestVerbatimOnCorpora(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, slices.ContainsFunc(stream.documents, func(d document) bool { return d.reprinted }), file)
 	}
+}
+
+// TestVerbatimOnTheYAMLSuite checks requireVerbatim on the YAML test suite. All documents keep
+// their text as long as they do not change.
+func TestVerbatimOnTheYAMLSuite(t *testing.T) {
+	kept := 0
+	for name, stream := range yamlsuite.Streams() {
+		requireVerbatim(t, []byte(stream))
+		in, err := Decode([]byte(stream))
+		require.NoError(t, err)
+		read, err := Read(in)
+		if err != nil {
+			continue // not a resource, or not YAML
+		}
+		for _, d := range read.documents {
+			unchanged, err := d.changed(Change{})
+			require.NoError(t, err)
+			for _, piece := range unchanged {
+				require.Contains(t, string(in), string(piece), name)
+			}
+			kept++
+		}
+	}
+	require.Greater(t, kept, 1000)
 }
 
 // requireVerbatim stamps every document of a stream and requires that those edited as text

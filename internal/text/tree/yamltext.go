@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 
 	"golang.org/x/text/encoding/unicode"
 )
@@ -74,14 +75,13 @@ func WithoutMark(line []byte) []byte { return bytes.TrimPrefix(line, []byte(mark
 // IsVersion reports whether a line is a YAML version directive: the differences
 // between 1.1 and 1.2 do not matter for manifests.
 func IsVersion(line []byte) bool {
-	rest, ok := bytes.CutPrefix(bytes.TrimRight(line, " \t\r\n"), []byte("%YAML 1."))
-	return ok && len(rest) > 0
+	return bytes.HasPrefix(line, []byte("%YAML")) && regexp.MustCompile(`^%YAML[ \t]+1\.[0-9]+([ \t]+#.*)?\s*$`).Match(line)
 }
 
 // Clean removes byte order marks and version directives from the start of
 // documents. It returns the text itself if there are none.
 func Clean(in []byte) []byte {
-	if !bytes.Contains(in, []byte(mark)) && !bytes.Contains(in, []byte("%YAML ")) {
+	if !bytes.Contains(in, []byte(mark)) && !bytes.Contains(in, []byte("%YAML")) {
 		return in
 	}
 	out := make([]byte, 0, len(in))
