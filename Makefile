@@ -263,7 +263,7 @@ IMAGE_DIR := $(BIN)/image
 image: ## build the container image of the function ($IMAGE)
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(IMAGE_DIR)/sortorder ./cmd/sortorder
 	@printf 'nobody:x:65534:65534:nobody:/:/sbin/nologin\n' > $(IMAGE_DIR)/passwd
-	docker build -q -t $(IMAGE) -f Dockerfile $(IMAGE_DIR)
+	docker build -q --network none -t $(IMAGE) -f Dockerfile $(IMAGE_DIR)
 
 $(BIN)/goreleaser-$(GORELEASER_VERSION) $(BIN)/cyclonedx-gomod-$(CYCLONEDX_VERSION): $(BIN)/%:
 	@echo "building $*"

@@ -44,6 +44,36 @@ func TestFunctionDefinition(t *testing.T) {
 	require.Contains(t, read.Properties, "sortOrder")
 }
 
+// TestFunctionMetadata checks that both files of the catalogs agree with the program, and that
+// krm-function-metadata.yaml has the fields that the registry of functions requires
+// (KEP-2906, kubernetes-sigs/krm-functions-registry).
+func TestFunctionMetadata(t *testing.T) {
+	var definition framework.KRMFunctionDefinition
+	var catalog struct{ Image, Description, License string }
+	for file, into := range map[string]any{"krm-function-metadata.yaml": &definition, "metadata.yaml": &catalog} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.NoError(t, yaml.Unmarshal(text, into))
+	}
+	require.Equal(t, kyaml.TypeMeta{APIVersion: framework.FunctionDefinitionGroupVersion, Kind: framework.FunctionDefinitionKind}, definition.TypeMeta)
+	spec := definition.Spec
+	require.Len(t, spec.Versions, 1)
+	version := spec.Versions[0]
+	require.Equal(t, sortorder.APIVersion, spec.Group+"/"+version.Name)
+	require.Equal(t, sortorder.Kind, spec.Names.Kind)
+	require.Equal(t, catalog.Image, version.Runtime.Container.Image)
+	require.Equal(t, catalog.Description, spec.Description)
+	require.True(t, version.Idempotent)
+	require.NotEmpty(t, version.Examples)
+	require.NotEmpty(t, version.Usage)
+	require.NotEmpty(t, spec.Publisher)
+	require.Equal(t, "Apache 2.0", version.License) // the registry's words, and the catalog's
+	require.Equal(t, "Apache-2.0", catalog.License)
+	license, err := os.ReadFile("../../LICENSE")
+	require.NoError(t, err)
+	require.Contains(t, string(license), "Apache License")
+}
+
 // TestCatalogLinks checks that the targets of the catalog's files exist in this
 // repository.
 func TestCatalogLinks(t *testing.T) {
