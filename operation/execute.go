@@ -32,7 +32,7 @@ func (a *Apply) execute(ctx context.Context, c *console.Console, j session) erro
 	c.Log.Plan(j.plan)
 	defer reporters.NotifyInterrupt(ctx, c, outputs.Err)()
 	wayBack := ""
-	summary, err := a.apply(ctx, execution{j, a.applier(j, reporters.Event), reporters, outputs.Err, &wayBack})
+	summary, err := a.apply(ctx, execution{j, a.applier(j, reporters.Event), reporters, reporters.Messages(outputs.Err), &wayBack})
 	ended, err := j.files.Ended(summary, j.target.Warnings.List(), report.WithTimeout(summary, report.WithInterrupt(ctx, err)))
 	reporters.End(ended)
 	if wayBack != "" {

@@ -119,6 +119,18 @@ func TestLiveOnATerminal(t *testing.T) {
 		require.Equal(t, report.ExitTimedOut, p.wait())
 		require.Regexp(t, `slower than the last run: this wave took [0-9.]+m?s; about [0-9]+s after it`, p.raw.String())
 	})
+	t.Run("message during the run", func(t *testing.T) {
+		app := t.TempDir() + "/app.yaml"
+		settings := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: message, namespace: default%s}\n"
+		apply := func(annotations string) *seated {
+			require.NoError(t, os.WriteFile(app, fmt.Appendf(nil, settings, annotations), 0o644))
+			p := onTerminal(t, bin, "apply", "-f", app, "--kubeconfig", cluster.Kubeconfig)
+			require.Equal(t, report.ExitDone, p.wait())
+			return p
+		}
+		apply(`, annotations: {ordapply.dev/layer: app/first, ordapply.dev/wave: "0"}`)
+		apply("").requireClean(t, `^applying 1 resource in 1 wave `, `^warning: 1 object of the stream lost order app since the last apply`, `^1 ready, in `)
+	})
 	t.Run("deletion asks", func(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(liveStream), 0o644))
 		for answer, code := range map[string]int{"\r": report.ExitFailed, "n\r": report.ExitFailed, "\x03": report.ExitInterrupted} {

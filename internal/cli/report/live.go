@@ -203,6 +203,16 @@ func (l *live) resized() bool {
 	return changed
 }
 
+// aboveFrames writes lasting lines above the frames.
+type aboveFrames struct{ *live }
+
+// Write implements io.Writer.
+func (a aboveFrames) Write(text []byte) (int, error) {
+	text = bytes.Clone(text)
+	a.later(func() { a.stays.Write(text) })
+	return len(text), nil
+}
+
 // frame draws a frame below the permanent output. Errors of a closed terminal
 // are ignored.
 func (l *live) frame(lines []terminal.Line) {

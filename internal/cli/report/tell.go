@@ -100,6 +100,15 @@ func (t *Reporters) NotifyInterrupt(ctx context.Context, c *console.Console, std
 	return onInterrupt(ctx, func() { plain.Fprintln(stderr, terminal.Interrupted) })
 }
 
+// Messages returns the writer of messages during the run: standard error, or the lines above
+// the frames of a live view.
+func (t *Reporters) Messages(stderr io.Writer) io.Writer {
+	if t.live != nil {
+		return aboveFrames{t.live}
+	}
+	return stderr
+}
+
 // Outputs are the two output streams of a command. Slow readers and closed
 // pipes do not block the command.
 type Outputs struct{ Out, Err *files.Writer }
