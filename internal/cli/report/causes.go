@@ -11,6 +11,7 @@ import (
 	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/state"
 )
 
 // cause is one reason why a run failed, with all resources that it affected.
@@ -66,14 +67,18 @@ func withoutName(failure *event.Error) string {
 const maxNamed = 10
 
 // PrintErrors prints errors grouped by cause, each followed by the affected
-// resources and the diagnosis.
+// resources and the diagnosis. That a failed run was undone is no error.
 func PrintErrors(stderr io.Writer, faults []error) {
 	for _, c := range groupByCause(faults) {
 		text := c.text
 		if advised := (fault.LogInError{}); fault.CredentialsRefused(c.first) && !errors.As(c.first, &advised) {
 			text += "; " + fault.LogInAdvice
 		}
-		plain.Message(stderr, "error: ", text)
+		prefix := "error: "
+		if undone := new(state.UndoneResult); errors.As(c.first, &undone) {
+			prefix = ""
+		}
+		plain.Message(stderr, prefix, text)
 		for _, line := range slices.Concat(c.affected(), c.hints) {
 			plain.Fprintf(stderr, "  %s\n", line)
 		}
