@@ -9,6 +9,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/kube/fault"
+	"github.com/ordapply/ordapply/internal/live/write"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state"
@@ -34,7 +35,11 @@ func groupByCause(faults []error) []cause {
 			continue
 		}
 		hints, why := hints(fault), withoutName(failure)
-		key := strings.Join(append([]string{failure.Wave, string(failure.Op), why}, hints...), "\n")
+		wave := failure.Wave + ": "
+		if member := new(write.MemberError); errors.As(fault, &member) {
+			wave = "" // the remedy is one for all waves
+		}
+		key := strings.Join(append([]string{wave, string(failure.Op), why}, hints...), "\n")
 		at, known := place[key]
 		if !known {
 			at, place[key] = len(all), len(all)
@@ -42,7 +47,7 @@ func groupByCause(faults []error) []cause {
 		}
 		c := &all[at]
 		if c.ids = append(c.ids, failure.ID); len(c.ids) > 1 {
-			c.text = fmt.Sprintf("%s: %s %s: %s", failure.Wave, failure.Op, plain.Count(len(c.ids), "resource"), why)
+			c.text = fmt.Sprintf("%s%s %s: %s", wave, failure.Op, plain.Count(len(c.ids), "resource"), why)
 		}
 	}
 	return all

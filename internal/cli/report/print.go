@@ -122,7 +122,7 @@ func (p *printer) shared(g *group) {
 		return
 	}
 	words := g.words
-	if g.slowest.Kind == track.Ended && g.slowest.State != event.Skipped && !g.slowest.Unchanged && !p.dryRun {
+	if g.slowest.Kind == track.Ended && (g.slowest.State.Succeeded() || g.slowest.State == event.Deleted) && !g.slowest.Unchanged && !p.dryRun {
 		words += ", the slowest: " + g.slowest.ID.Name
 	}
 	p.line(fmt.Sprintf("%-*s", p.width, fmt.Sprintf("%s (%d more)", g.slowest.ID.KindName(), len(g.held))), words)
