@@ -19,7 +19,8 @@ type Status struct {
 	option.Health
 	// Cluster selects the cluster, as kubectl's flags do.
 	Cluster *genericclioptions.ConfigFlags
-	// Set is the NAME of the parent Secret, or KIND/NAME.
+	// Set is the NAME of the parent Secret, or KIND/NAME. RunOn lists the sets of the namespace
+	// without it.
 	Set string
 	// Output is the format of standard output: text or json.
 	Output string
@@ -40,9 +41,12 @@ func (s Status) RunOn(ctx context.Context, c *console.Console) error {
 	if err != nil {
 		return err
 	}
-	if s.Watch {
+	switch {
+	case s.Set == "":
+		return status.PrintSets(ctx, c, o.Target, o.Target.Scope.Namespace, s.Output)
+	case s.Watch:
 		err = o.Follow(ctx, c, s.Output)
-	} else {
+	default:
 		err = o.Print(ctx, c, s.Output)
 	}
 	return connect.ExplainForbidden(err, o.Target, s.Set, "--status")

@@ -1,17 +1,20 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/flags"
+	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/operation"
 )
 
 func newStatus(c *console.Console) *cobra.Command {
 	op := operation.NewStatus()
 	cmd := &cobra.Command{
-		Use:   "status NAME",
+		Use:   "status [NAME]",
 		Short: "Show the health of an apply set, layer by layer",
 		Long: `status evaluates the live state of every member of an apply set, and shows the health
 of its layers and stacks in the order in which they were applied. A layer is
@@ -20,13 +23,16 @@ degraded or being deleted, else Progressing if one is progressing, else Suspende
 if one is suspended. The exit code is 0 if all are ready and the
 newest revision did not fail, 3 if the others are only Progressing or Suspended, so
 that waiting may help, and 1 otherwise. NAME is
-the name of the set's parent Secret, or KIND/NAME.
+the name of the set's parent Secret, or KIND/NAME. Without it, status lists the
+apply sets of the namespace.
 
   ordapply status shop
   ordapply status shop --watch    keep running, and show changes`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op.Set = args[0]
+			if op.Set = strings.Join(args, ""); op.Set == "" && op.Watch {
+				return usage.Errorf("--watch follows one apply set: name it")
+			}
 			return op.RunOn(cmd.Context(), c)
 		},
 	}

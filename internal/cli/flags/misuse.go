@@ -27,7 +27,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	}
 	near := ""
 	switch name := unknown.GetSpecifiedName(); {
-	case name == "applyset" && strings.HasSuffix(cmd.Use, " NAME"):
+	case name == "applyset" && strings.HasSuffix(strings.TrimRight(cmd.Use, "]"), "NAME"):
 		near = "; the apply set is an argument: " + cmd.CommandPath() + " NAME"
 	case otherTool(name) != "":
 		near = "; " + otherTool(name)
