@@ -26,6 +26,8 @@ type Status struct {
 	Output string
 	// Watch shows changes until it is interrupted.
 	Watch bool
+	// Tree shows what the members own, down to their Pods.
+	Tree bool
 	// StatusGrace bounds the wait for the status of a custom resource; 0: do not wait.
 	StatusGrace time.Duration
 }
@@ -44,6 +46,8 @@ func (s Status) RunOn(ctx context.Context, c *console.Console) error {
 	switch {
 	case s.Set == "":
 		return status.PrintSets(ctx, c, o.Target, o.Target.Scope.Namespace, s.Output)
+	case s.Tree:
+		err = o.PrintTree(ctx, c)
 	case s.Watch:
 		err = o.Follow(ctx, c, s.Output)
 	default:

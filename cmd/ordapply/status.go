@@ -27,11 +27,15 @@ the name of the set's parent Secret, or KIND/NAME. Without it, status lists the
 apply sets of the namespace.
 
   ordapply status shop
-  ordapply status shop --watch    keep running, and show changes`,
+  ordapply status shop --watch    keep running, and show changes
+  ordapply status shop --tree     with ReplicaSets and Pods, and what is wrong with them`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if op.Set = strings.Join(args, ""); op.Set == "" && op.Watch {
-				return usage.Errorf("--watch follows one apply set: name it")
+			switch op.Set = strings.Join(args, ""); {
+			case op.Set == "" && (op.Watch || op.Tree):
+				return usage.Errorf("--watch and --tree show one apply set: name it")
+			case op.Tree && (op.Watch || op.Output != "text"):
+				return usage.Errorf("--tree prints text once: leave out --watch and -o")
 			}
 			return op.RunOn(cmd.Context(), c)
 		},
@@ -41,6 +45,7 @@ apply sets of the namespace.
 	set.StringVarP(&op.Output, "output", "o", op.Output, "text or json")
 	flags.Health(set, &op.Health)
 	set.BoolVarP(&op.Watch, "watch", "w", false, "keep running until interrupted: redraw the table on a terminal, elsewhere print a line per change")
+	set.BoolVar(&op.Tree, "tree", false, "show what each resource owns, down to its Pods, and what is wrong with them; what is ready is counted")
 	set.DurationVar(&op.StatusGrace, "status-grace", op.StatusGrace, "maximum time to wait for a meaningful status of a custom resource before evaluating it without one; 0: do not wait")
 	return cmd
 }
