@@ -59,10 +59,10 @@ type run struct {
 	read       []request.LiveObject // by position of the steps
 	refused    func(step int) error // see request.Reader.RejectedByCRDs
 	index      ordering.Positions
-	namespaces map[string]namespaceState          // by name of the Namespace
-	setName    write.SetFinder // see write.FindSets
-	secretive  mutation.Secretive                 // the resources that take values of Secrets
-	filled     map[int]fill.Filled                // by position of the steps that take values
+	namespaces map[string]namespaceState // by name of the Namespace
+	setName    write.SetFinder           // see write.FindSets
+	secretive  mutation.Secretive        // the resources that take values of Secrets
+	filled     map[int]fill.Filled       // by position of the steps that take values
 }
 
 // mayRecreate reports whether the object of a manifest may be deleted and created again.
