@@ -23,11 +23,14 @@ func (k *Kubernetes) Watch(ctx context.Context, kind Kind, namespace string, que
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	lost, reached := false, true
+	disconnected := func(err error) {
+		lost = true
+		ReportRetry(ctx, Retry{Of: DescribeRequest("watching", kind, namespace, ""), Cause: fault.TimeoutInWords(err)})
+		changed(WatchEvent{Disconnected: err})
+	}
 	tried := func(err error) {
 		if reached = err == nil; !reached && ctx.Err() == nil {
-			lost = true
-			ReportRetry(ctx, Retry{Of: DescribeRequest("watching", kind, namespace, ""), Cause: fault.TimeoutInWords(err)})
-			changed(WatchEvent{Disconnected: err})
+			disconnected(err)
 		}
 	}
 	source, what := k.connection.clients(watchTransport{k.connection.shared, tried}).listerWatcher(kind, namespace, query)
@@ -37,11 +40,9 @@ func (k *Kubernetes) Watch(ctx context.Context, kind Kind, namespace string, que
 		case cannotWatch(err):
 			changed(WatchEvent{Forbidden: err})
 			stop()
-		case err != nil:
-			lost = true
-			ReportRetry(ctx, Retry{Of: DescribeRequest("watching", kind, namespace, ""), Cause: fault.TimeoutInWords(err)})
-			changed(WatchEvent{Disconnected: err})
-		case lost && reached:
+		case err != nil && reached: // tried has reported any other
+			disconnected(err)
+		case err == nil && lost && reached:
 			lost = false
 			changed(WatchEvent{Reconnected: true})
 		}

@@ -267,7 +267,7 @@ func check(obj *unstructured.Unstructured) error {
 	}
 	switch {
 	case obj.GetKind() == "SortOrder" && strings.HasPrefix(obj.GetAPIVersion(), "ordapply.dev/"):
-		return fmt.Errorf("SortOrder %s is a configuration, not a resource: list it under transformers in the kustomization, or pass it with --order", obj.GetName())
+		return fmt.Errorf("SortOrder %s is a configuration, not a resource: list it under transformers in the kustomization, annotate it with config.kubernetes.io/local-config: \"true\" in a kpt package, or pass it with --order", obj.GetName())
 	case strings.HasPrefix(obj.GetAPIVersion(), "kustomize.config.k8s.io/"):
 		return fmt.Errorf("%s is a kustomize configuration, not a resource: run kustomize build on its folder and pipe in the output", obj.GetKind())
 	case obj.GetName() == "" && obj.GetGenerateName() != "" && obj.GetAnnotations()[argoHook] != "": // each run of a hook may have a name of its own

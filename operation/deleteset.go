@@ -3,6 +3,7 @@ package operation
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/cli/connect"
@@ -52,6 +53,12 @@ func (op *Delete) runSetDeletion(ctx context.Context, c *console.Console, files 
 		return event.Summary{}, nil, err
 	}
 	summary, err := op.runOn(ctx, c, t, files, outputs, reporters)
+	if unknown := new(state.UnknownError); errors.As(err, &unknown) && !op.IgnoreNotFound {
+		gvk, id, _ := connect.ParentOf(ctx, t, op.Set)
+		if where := connect.Elsewhere(ctx, t, gvk, id); where != "" {
+			err = fmt.Errorf("%w; %s", err, where)
+		}
+	}
 	return summary, t.Warnings.List(), connect.ExplainForbidden(err, t, op.Set, "--delete")
 }
 

@@ -42,7 +42,7 @@ func newNamespace(m option.Membership, target *connect.Target) string {
 // waitingFor returns a function that prints that another run holds the lock.
 func waitingFor(set string, messages io.Writer) func(*lease.HeldError) {
 	return func(held *lease.HeldError) {
-		plain.Fprintf(messages, "waiting for another run on apply set %s: %s\n", set, held.Holder)
+		plain.Fprintf(messages, "waiting for another run on apply set %s: %s\n", set, held.Who())
 	}
 }
 

@@ -19,12 +19,15 @@ type Status struct {
 	option.Health
 	// Cluster selects the cluster, as kubectl's flags do.
 	Cluster *genericclioptions.ConfigFlags
-	// Set is the NAME of the parent Secret, or KIND/NAME.
+	// Set is the NAME of the parent Secret, or KIND/NAME. RunOn lists the sets of the namespace
+	// without it.
 	Set string
 	// Output is the format of standard output: text or json.
 	Output string
 	// Watch shows changes until it is interrupted.
 	Watch bool
+	// Tree shows what the members own, down to their Pods.
+	Tree bool
 	// StatusGrace bounds the wait for the status of a custom resource; 0: do not wait.
 	StatusGrace time.Duration
 }
@@ -40,9 +43,14 @@ func (s Status) RunOn(ctx context.Context, c *console.Console) error {
 	if err != nil {
 		return err
 	}
-	if s.Watch {
+	switch {
+	case s.Set == "":
+		return status.PrintSets(ctx, c, o.Target, o.Target.Scope.Namespace, s.Output)
+	case s.Tree:
+		err = o.PrintTree(ctx, c)
+	case s.Watch:
 		err = o.Follow(ctx, c, s.Output)
-	} else {
+	default:
 		err = o.Print(ctx, c, s.Output)
 	}
 	return connect.ExplainForbidden(err, o.Target, s.Set, "--status")

@@ -245,7 +245,7 @@ type UnknownError struct{ parent object.ID }
 
 // Error names the set that was looked for.
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("apply set %s not found: nothing to delete; name another with KIND/NAME or -n", e.parent)
+	return fmt.Sprintf("apply set %s not found: nothing to delete", e.parent)
 }
 
 // members deletes all members of the set.

@@ -45,6 +45,8 @@ func (e *UndoneError) Outcome() error {
 	}
 	goOn := "resume it with: ordapply rollback " + commandArgument(e.Parent)
 	switch {
+	case e.Err == nil && len(e.Left) == 0 && (e.Revision > 0 || len(keptOf(e.Summary)) == 0):
+		return &UndoneResult{e.undoResult()}
 	case e.Err == nil:
 		return errors.New(e.undoResult() + e.leftText())
 	case errors.Is(e.Err, history.ErrDeployedLast):
@@ -58,6 +60,13 @@ func (e *UndoneError) Outcome() error {
 	}
 	return errors.Join(fmt.Errorf("%s also failed, as follows", e.undoAction()), e.Err)
 }
+
+// UndoneResult reports that everything that a failed run did was undone. It is part of an
+// UndoneError, after the failure, and is itself no fault.
+type UndoneResult struct{ text string }
+
+// Error returns the result, such as "rolled back to revision 4".
+func (r *UndoneResult) Error() string { return r.text }
 
 // undoAction names the way in which the run is undone.
 func (e *UndoneError) undoAction() string {
@@ -124,12 +133,10 @@ func (e *UndoneError) stacksOutcome() error {
 		verb = "are atomic, and were"
 	}
 	switch {
-	case e.Err == nil && e.Revision > 0:
-		return fmt.Errorf("%s %s rolled back to revision %d%s", names, verb, e.Revision, e.leftText())
-	case e.Err == nil && len(e.Summary.Results) == 0:
-		return fmt.Errorf("%s %s not deployed before; the run created nothing in it%s", names, verb, e.leftText())
+	case e.Err == nil && len(e.Left) == 0:
+		return &UndoneResult{fmt.Sprintf("%s %s %s", names, verb, e.stacksResult())}
 	case e.Err == nil:
-		return fmt.Errorf("%s %s not deployed before: everything that the run created in it was deleted%s", names, verb, e.leftText())
+		return fmt.Errorf("%s %s %s%s", names, verb, e.stacksResult(), e.leftText())
 	case errors.Is(e.Err, history.ErrDeployedLast):
 		return fmt.Errorf("%s: %w", names, e.Err)
 	case errors.Is(e.Err, lease.ErrLost):
@@ -138,4 +145,15 @@ func (e *UndoneError) stacksOutcome() error {
 		return fmt.Errorf("the rollback of %s was interrupted; apply again", names)
 	}
 	return errors.Join(fmt.Errorf("the rollback of %s also failed, as follows; fix the cause and apply again", names), e.Err)
+}
+
+// stacksResult describes the result of undoing atomic stacks.
+func (e *UndoneError) stacksResult() string {
+	switch {
+	case e.Revision > 0:
+		return fmt.Sprintf("rolled back to revision %d", e.Revision)
+	case len(e.Summary.Results) == 0:
+		return "not deployed before; the run created nothing in it"
+	}
+	return "not deployed before: everything that the run created in it was deleted"
 }

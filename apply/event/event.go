@@ -31,6 +31,14 @@ const (
 	Kept     State = "kept"     // final: it must not be deleted
 )
 
+// Words returns the state as people read it; programs read its string.
+func (s State) Words() string {
+	if s == Unsettled {
+		return "not finished"
+	}
+	return string(s)
+}
+
 // Final reports whether the state is final.
 func (s State) Final() bool {
 	return s != Pending && s != Applying && s != Waiting && s != Deleting

@@ -122,7 +122,7 @@ func (c Counts) Text(words map[State]string) string {
 		Unsettled, Failed, TimedOut, Skipped, NotStarted,
 	} {
 		if n := c[state]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, cmp.Or(words[state], string(state))))
+			parts = append(parts, fmt.Sprintf("%d %s", n, cmp.Or(words[state], state.Words())))
 		}
 	}
 	return strings.Join(parts, ", ")

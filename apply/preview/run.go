@@ -59,10 +59,10 @@ type run struct {
 	read       []request.LiveObject // by position of the steps
 	refused    func(step int) error // see request.Reader.RejectedByCRDs
 	index      ordering.Positions
-	namespaces map[string]namespaceState          // by name of the Namespace
-	setName    func(set, namespace string) string // see write.NameSets
-	secretive  mutation.Secretive                 // the resources that take values of Secrets
-	filled     map[int]fill.Filled                // by position of the steps that take values
+	namespaces map[string]namespaceState // by name of the Namespace
+	setName    write.SetFinder           // see write.FindSets
+	secretive  mutation.Secretive        // the resources that take values of Secrets
+	filled     map[int]fill.Filled       // by position of the steps that take values
 }
 
 // mayRecreate reports whether the object of a manifest may be deleted and created again.
@@ -107,7 +107,7 @@ func Of(ctx context.Context, in Input) (*Preview, error) {
 
 // newRun reads the live objects of a run.
 func newRun(ctx context.Context, in Input) *run {
-	r := &run{Input: in, index: in.Plan.Positions(), namespaces: map[string]namespaceState{}, filled: map[int]fill.Filled{}, setName: write.NameSets(ctx, in.Cluster)}
+	r := &run{Input: in, index: in.Plan.Positions(), namespaces: map[string]namespaceState{}, filled: map[int]fill.Filled{}, setName: write.FindSets(ctx, in.Cluster)}
 	owner := write.Owner{Membership: in.Membership, Manager: in.Manager, Force: in.ForceConflicts}
 	r.snapshot = request.NewReader(in.Cluster, owner, in.Plan, in.Objects, cmp.Or(in.Health, &health.Assessor{}), cmp.Or(in.Workers, 32))
 	r.mayAppear = preflight.Checks{Cluster: in.Cluster, Reader: r.snapshot, Plan: in.Plan, KindTimeout: in.KindTimeout}.MayAppear

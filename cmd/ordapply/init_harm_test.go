@@ -58,6 +58,7 @@ func TestOrdersAddNoHarmfulGates(t *testing.T) {
 				random.Shuffle(len(resources), func(i, j int) { resources[i], resources[j] = resources[j], resources[i] })
 				requireNoHarm(t, resources, without, needs)
 				requireNoHarm(t, labelledAtRandom(resources, random), without, needs)
+				requireNoHarm(t, unlabelled(resources), without, needs)
 			}
 		})
 		return nil
@@ -90,6 +91,16 @@ func labelledAtRandom(resources []ordering.Resource, random *rand.Rand) []orderi
 			out[i].Labels = map[string]string{}
 		}
 		out[i].Labels["tier"] = string(rune('a' + random.IntN(4)))
+	}
+	return out
+}
+
+// unlabelled returns the resources without labels, so that init has only kinds and namespaces
+// to group them by.
+func unlabelled(resources []ordering.Resource) []ordering.Resource {
+	out := slices.Clone(resources)
+	for i := range out {
+		out[i].Labels = nil
 	}
 	return out
 }

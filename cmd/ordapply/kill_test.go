@@ -64,7 +64,7 @@ func TestInterrupted(t *testing.T) {
 	var failed *exec.ExitError
 	require.ErrorAs(t, err, &failed)
 	require.Equal(t, report.ExitInterrupted, failed.ExitCode(), output.String())
-	require.Contains(t, output.String(), "1 unsettled")
+	require.Contains(t, output.String(), "1 not finished")
 	require.Contains(t, output.String(), "error: interrupted: no further resource was started; run the same command again to finish")
 	proxy.Inject(nil)
 	code, again := applyThrough(proxy.Kubeconfig, stream)

@@ -46,7 +46,7 @@ func TestLiveOnATerminal(t *testing.T) {
 		_, err := p.keyboard.Write([]byte{3}) // Ctrl-C
 		require.NoError(t, err)
 		require.Equal(t, report.ExitInterrupted, p.wait())
-		p.requireClean(t, `^wave 2/3 \(first\): ended after `, `^  Deployment live/stuck: unsettled`, `^2 ready, 1 unsettled, 1 not started, in `, `^error: interrupted: `)
+		p.requireClean(t, `^wave 2/3 \(first\): ended after `, `^  Deployment live/stuck: not finished`, `^2 ready, 1 not finished, 1 not started, in `, `^error: interrupted: `)
 	})
 	for _, env := range []string{"TERM=dumb", "TERM=", "CI=true"} {
 		t.Run("not drawn with "+env, func(t *testing.T) {

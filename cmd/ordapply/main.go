@@ -4,9 +4,9 @@
 //	ordapply plan -f rendered.yaml --order order.yaml
 //	ordapply apply -f rendered.yaml --order order.yaml
 //
-// With standard input piped and no verb it means `ordapply apply -f -`. This package and
-// internal/cli have the verbs; packages ordering, apply and state do the work. It exits
-// with 0 when all is done, 1 on failure, 2 when it is used wrongly, 3 when nothing failed
+// With standard input piped and no verb, its flags are those of `ordapply apply -f -`. This
+// package and internal/cli have the verbs; packages ordering, apply and state do the work. It
+// exits with 0 when all is done, 1 on failure, 2 when it is used wrongly, 3 when nothing failed
 // and something did not become ready in time, and 130 when interrupted; diff exits with 1
 // for differences and 2 on failure.
 package main
@@ -27,7 +27,6 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/abortable"
 	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/files"
-	"github.com/ordapply/ordapply/internal/cli/input"
 	"github.com/ordapply/ordapply/internal/cli/kustomize"
 	"github.com/ordapply/ordapply/internal/cli/plan"
 	"github.com/ordapply/ordapply/internal/cli/report"
@@ -69,9 +68,6 @@ func discardLibraryLogs() {
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if len(args) == 1 && args[0] == kustomize.FunctionArgument {
 		return kustomize.Function(stdin, stdout, stderr)
-	}
-	if len(args) == 0 && input.IsPiped(stdin) {
-		args = []string{"apply", "-f", "-"}
 	}
 	cmd, err := execute(ctx, console.New(stdin, stdout, stderr), args)
 	switch {

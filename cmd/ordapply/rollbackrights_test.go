@@ -69,7 +69,7 @@ func TestRolesOfARollbackSuffice(t *testing.T) {
 	proxy.Reset()
 	code, output = ordapplyWith(proxy.Kubeconfig, run...)
 	require.Equal(t, report.ExitFailed, code, output)
-	require.Contains(t, output, "error: rolled back to revision 1\n")
+	require.Contains(t, output, "\nrolled back to revision 1\n")
 	onlyWideLists(t, proxy.Requests())
 	cluster.Kubectl(t, "get", "serviceaccount", "before", "-n", namespace)
 	_, err := cluster.TryKubectl("get", "service", "web", "-n", namespace)

@@ -14,6 +14,7 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/files"
 	"github.com/ordapply/ordapply/internal/cli/flags"
+	"github.com/ordapply/ordapply/internal/cli/input"
 	"github.com/ordapply/ordapply/internal/cli/plan"
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/cli/status"
@@ -30,7 +31,7 @@ func newRoot(c *console.Console) *cobra.Command {
 		Long: `ordapply applies a stream of manifests in gated waves: CRDs and Namespaces
 first, then layer by layer, each when the one before it is ready.
 
-  kustomize build . | ordapply                    apply what kustomize prints
+  kustomize build . | ordapply                    apply what kustomize prints; flags are those of apply
   ordapply apply -f app.yaml --order order.yaml   order it by a SortOrder
   ordapply plan -f app.yaml --order order.yaml    show what that would do`,
 		SilenceErrors: true,
@@ -108,6 +109,9 @@ func execute(ctx context.Context, c *console.Console, args []string) (*cobra.Com
 	out := files.NewChecked(c.Out)
 	c.Out = out
 	root := newRoot(c)
+	if input.IsPiped(c.In) && flags.ImpliesApply(root, args) {
+		args = append([]string{"apply", "-f", "-"}, args...)
+	}
 	root.SetArgs(args)
 	root.SetIn(c.In)
 	root.SetOut(out)

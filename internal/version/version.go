@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/ordapply/ordapply/internal/plain"
 )
@@ -61,8 +62,14 @@ func pseudo() *regexp.Regexp {
 	return regexp.MustCompile(`[-.]\d{14}-([0-9a-f]{12})(?:\+.*)?$`)
 }
 
-// String returns one line for people: "ordapply v1.2.3".
-func (v Version) String() string { return v.program + " " + v.Version }
+// String returns one line for people: "ordapply v1.2.3 (commit 0123456789ab)".
+func (v Version) String() string {
+	text := v.program + " " + v.Version
+	if short := v.Commit[:min(12, len(v.Commit))]; !strings.Contains(v.Version, short) {
+		text += " (commit " + short + ")"
+	}
+	return text
+}
 
 // UserAgent returns the name under which the program is known to API servers:
 // "ordapply/v1.2.3 (linux/amd64)".

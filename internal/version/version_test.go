@@ -31,7 +31,11 @@ func TestVersionOfEachBuild(t *testing.T) {
 			require.Equal(t, c.want, v.Version)
 			require.Equal(t, c.wantCommit, v.Commit)
 			require.Equal(t, c.modified, v.Modified)
-			require.Equal(t, "ordapply "+c.want, v.String())
+			shown := ""
+			if len(c.settings) > 0 {
+				shown = " (commit 012345678901)"
+			}
+			require.Equal(t, "ordapply "+c.want+shown, v.String())
 			require.Regexp(t, `^ordapply/\S+ \(\w+/\w+\)$`, v.UserAgent())
 		})
 	}

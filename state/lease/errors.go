@@ -3,6 +3,7 @@ package lease
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ordapply/ordapply/internal/plain"
@@ -42,8 +43,14 @@ type HeldError struct {
 
 // Error names the holder, and how to break the lock of one that is dead.
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("another run holds the lock: %s, for %s (%s); waited %s. Let it finish, or wait longer with --lock-timeout; if it is certainly dead, break its lock with: kubectl delete lease %s -n %s",
-		e.Holder, age(e.Since), e.renewal(time.Now()), e.Waited.Round(time.Second), e.Lease.Name, e.Lease.Namespace)
+	return fmt.Sprintf("another run holds the lock: %s (%s); waited %s. Let it finish, or wait longer with --lock-timeout; if it is certainly dead, break its lock with: kubectl delete lease %s -n %s",
+		e.Who(), e.renewal(time.Now()), e.Waited.Round(time.Second), e.Lease.Name, e.Lease.Namespace)
+}
+
+// Who describes the holder for people: "ann@laptop process 7, for 4s".
+func (e *HeldError) Who() string {
+	who, _, _ := strings.Cut(e.Holder, startedAt)
+	return who + ", for " + age(e.Since)
 }
 
 // clockSkew is how far the clocks of two machines may differ without a remark.

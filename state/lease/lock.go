@@ -136,6 +136,9 @@ func AwaitExpiry(ctx context.Context) error {
 // lock is free.
 const readTimeout = 30 * time.Second
 
+// startedAt precedes the time that tells apart the runs with a process ID.
+const startedAt = " at "
+
 // thisRun identifies this process to runs that find its lock.
 func thisRun() string {
 	host, err := os.Hostname()
@@ -146,5 +149,5 @@ func thisRun() string {
 	if who != "" {
 		who += "@"
 	}
-	return fmt.Sprintf("%s%s process %d at %s", who, host, os.Getpid(), time.Now().UTC().Format(time.RFC3339Nano))
+	return fmt.Sprintf("%s%s process %d%s%s", who, host, os.Getpid(), startedAt, time.Now().UTC().Format(time.RFC3339Nano))
 }

@@ -130,7 +130,7 @@ func TestRollbackOnFailureKeepsTheLock(t *testing.T) {
 	failing := trial.command(first.Kubeconfig, append(applies("broken"), "--rollback-on-failure"))
 	runs.Go(func() {
 		output, _ := failing.CombinedOutput()
-		if code := failing.ProcessState.ExitCode(); code != report.ExitFailed || !strings.HasSuffix(string(output), "error: rolled back to revision 1\n") {
+		if code := failing.ProcessState.ExitCode(); code != report.ExitFailed || !strings.HasSuffix(string(output), "\nrolled back to revision 1\n") {
 			t.Errorf("exit code %d: %s", code, output)
 		}
 	})

@@ -126,14 +126,14 @@ func (s *suspension) check(t *testing.T, log *auditlog.Log) {
 	require.Equal(t, report.ExitFailed, s.first.ProcessState.ExitCode(), s.printed.String())
 	require.Contains(t, s.printed.String(), "error: this run lost its lock (Lease "+s.namespace+"/ordapply.secret.set): another run took it and has ended since")
 	require.NotContains(t, s.printed.String(), "interrupted")
-	unsettled, late := map[string]bool{}, map[string]bool{}
+	unfinished, late := map[string]bool{}, map[string]bool{}
 	for line := range strings.Lines(s.printed.String()) {
-		name, reason, found := strings.Cut(line, " unsettled: ")
+		name, reason, found := strings.Cut(line, " not finished: ")
 		if !found {
 			continue
 		}
 		_, name, _ = strings.Cut(strings.TrimSpace(name), s.namespace+"/")
-		unsettled[name] = true
+		unfinished[name] = true
 		if !strings.HasPrefix(reason, "it was sent, and answered after the lock was lost") { // its connection failed during the suspension
 			require.Regexp(t, "^the API server could not be reached", reason, "what was not sent is not printed to be")
 			require.NotRegexp(t, "handshake|dial ", line, "what got no connection was not sent")
@@ -141,7 +141,7 @@ func (s *suspension) check(t *testing.T, log *auditlog.Log) {
 	}
 	for _, write := range log.Sent {
 		if write.Namespace == s.namespace && write.Resource != "leases" && write.Arrived.After(s.goesOn) {
-			require.True(t, unsettled[write.Name], "sent after it went on, and not reported: %v\n%s", write, s.printed.String())
+			require.True(t, unfinished[write.Name], "sent after it went on, and not reported: %v\n%s", write, s.printed.String())
 			late[write.Name] = true
 		}
 	}

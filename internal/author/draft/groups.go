@@ -31,6 +31,7 @@ func (p *proposal) byKeys(definitions bool) {
 		}
 		for _, value := range valuesOf(rest, func(i int) string { value, _ := k.of(p.Resources[i].Meta); return value }) {
 			s := selector{match: append([]requirement{{k, value}}, without...)}
+			s.group, s.kind = p.narrow[fmt.Sprint(s)].Group, p.narrow[fmt.Sprint(s)].Kind
 			p.add(group{selector: s, title: value, members: p.matching(s)})
 		}
 		keys = slices.DeleteFunc(keys, func(other key) bool { return other == k })
@@ -48,6 +49,9 @@ func (p *proposal) byKeys(definitions bool) {
 		}
 	}
 	if p.byKinds(kinds) {
+		if len(names) == 0 {
+			p.inUsualOrder()
+		}
 		names = append(names, "kind")
 	}
 	p.definitionsFirst()
@@ -119,6 +123,22 @@ func (p *proposal) byKinds(s selector) bool {
 		p.add(group{selector: s, title: strings.ToLower(s.kind), members: members})
 	}
 	return placed
+}
+
+// inUsualOrder relates groups that only kinds tell apart as their authors mostly would: data,
+// then what prepares it, then what serves it. A manifest that mentions the reverse wins.
+func (p *proposal) inUsualOrder() {
+	usual := []selector{{group: "apps", kind: "StatefulSet"}, {group: "batch", kind: "Job"}, {group: "apps", kind: "Deployment"}}
+	rank := func(g group) int {
+		return slices.IndexFunc(usual, func(s selector) bool { return s.kind == g.selector.kind && s.group == g.selector.group })
+	}
+	for from, g := range p.groups {
+		for to, other := range p.groups {
+			if rank(g) >= 0 && rank(g) < rank(other) {
+				p.relations = append(p.relations, relation{from: from, to: to, guess: true, why: "A guess by kind: StatefulSets, then Jobs, then Deployments"})
+			}
+		}
+	}
 }
 
 // active returns the resources without a group that may have effects of their own.

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/ordapply/ordapply/internal/plan/edges"
 	"github.com/ordapply/ordapply/internal/plan/references"
 	"github.com/ordapply/ordapply/internal/plan/stamp"
@@ -66,9 +68,11 @@ func Propose(resources []ordering.Resource, options ordering.Options, name strin
 		if rest := newProposal(d); rest.keepsMore(p) {
 			p = rest
 		}
-	} else if p.byLabels(framed, true); p.definitionsWait() {
-		p = newProposal(d)
-		p.byLabels(framed, false)
+	} else {
+		p = byLabels(d, framed, nil)
+		if narrow := byLabels(d, framed, p.circular()); narrow.mutual() < p.mutual() {
+			p = narrow
+		}
 	}
 	out := &Order{Name: name, By: p.by, Layers: p.layers()}
 	for i, r := range p.Resources {
@@ -77,6 +81,60 @@ func Propose(resources []ordering.Resource, options ordering.Options, name strin
 		}
 	}
 	return out, nil
+}
+
+// byLabels returns the proposal by labels whose selectors match only some kinds. CRDs and
+// Namespaces have groups of their own where that makes none of them wait.
+func byLabels(d, framed *edges.Dependencies, narrow map[string]schema.GroupKind) *proposal {
+	p := newProposal(d)
+	p.narrow = narrow
+	if p.byLabels(framed, true); p.definitionsWait() {
+		p = newProposal(d)
+		p.narrow = narrow
+		p.byLabels(framed, false)
+	}
+	return p
+}
+
+// mutual returns the number of groups that need each other.
+func (p *proposal) mutual() int {
+	n := 0
+	for g := range p.groups {
+		if p.isMutual(g) {
+			n++
+		}
+	}
+	return n
+}
+
+// isMutual reports whether a group and another one need each other.
+func (p *proposal) isMutual(g int) bool {
+	return slices.Contains(p.circle[:g], p.circle[g]) || slices.Contains(p.circle[g+1:], p.circle[g])
+}
+
+// circular returns the selectors of groups that need each other, if they have inert members and
+// others of one kind only, with that kind. A ServiceAccount with the label of a backend, which a
+// migration uses, is no reason for the migration to be with the backend.
+func (p *proposal) circular() map[string]schema.GroupKind {
+	out := map[string]schema.GroupKind{}
+	for n, g := range p.groups {
+		kinds := map[schema.GroupKind]bool{}
+		inert := false
+		for _, i := range g.members {
+			r := p.Resources[i]
+			if edges.IsInertKind(r.GroupKind()) {
+				inert = true
+			} else {
+				kinds[schema.GroupKind{Group: r.Group, Kind: r.Kind}] = true
+			}
+		}
+		for kind := range kinds {
+			if inert && len(kinds) == 1 && p.isMutual(n) {
+				out[fmt.Sprint(g.selector)] = kind
+			}
+		}
+	}
+	return out
 }
 
 // byLabels proposes groups by labels, namespaces and kinds, in the order of Helm's groups if

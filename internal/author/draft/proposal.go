@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/plan/edges"
 	"github.com/ordapply/ordapply/internal/plan/graph"
@@ -14,6 +16,7 @@ import (
 type proposal struct {
 	*edges.Dependencies
 	by        string
+	narrow    map[string]schema.GroupKind // by selector: the only kind that it may match
 	groups    []group
 	groupOf   []int // per resource; -1 if none
 	relations []relation
@@ -40,6 +43,7 @@ type relation struct {
 	from, to int
 	why      string
 	byAuthor bool // the author's own order, which is kept even on a cycle
+	guess    bool // of no interest beside a reason
 }
 
 func (p *proposal) add(g group) {

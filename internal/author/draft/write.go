@@ -26,6 +26,12 @@ func (o *Order) YAML() []byte {
 		plain.Fprintf(&out, ", by %s", o.By)
 	}
 	out.WriteString(".\n# Read it, correct it, and keep it with the manifests; ordapply vet --order checks it.\n")
+	reasons := slices.ContainsFunc(entries, func(l Layer) bool {
+		return len(l.Why)+len(l.Mutual) > 0 || l.DependsOn == nil && l.Name != entries[0].Name
+	})
+	if !reasons && len(entries) > 1 {
+		out.WriteString("# No manifest says which layer needs another: none waits until you complete dependsOn below.\n")
+	}
 	o.explainLeft(&out)
 	plain.Fprintf(&out, "apiVersion: ordapply.dev/v1alpha1\nkind: SortOrder\nmetadata: {name: %s}\n", plain.YAML(o.Name))
 	if len(entries) == 0 {
@@ -34,7 +40,7 @@ func (o *Order) YAML() []byte {
 	}
 	out.WriteString("sortOrder:               # a resource belongs to the first entry that matches it\n")
 	for n, l := range entries {
-		l.explain(&out, n == 0)
+		l.explain(&out, n == 0, reasons)
 		out.WriteString("- " + l.entry() + "\n  layer: " + plain.YAML(l.Name) + "\n")
 		if l.Applied {
 			out.WriteString("  gate: applied\n")
@@ -82,8 +88,8 @@ func (o *Order) writeLayers(out *bytes.Buffer) {
 	}
 }
 
-// explain writes the comment of a layer.
-func (l Layer) explain(out *bytes.Buffer, first bool) {
+// explain writes the comment of a layer. Without reasons, none of the layers has one.
+func (l Layer) explain(out *bytes.Buffer, first, reasons bool) {
 	switch {
 	case l.Applied:
 		out.WriteString("\n# The rest: it waits for no layer, and no layer waits until it is ready.\n")
@@ -100,7 +106,7 @@ func (l Layer) explain(out *bytes.Buffer, first bool) {
 		plain.Fprintf(out, "# It and these layers need each other, so none waits for another: %s.\n", joined(l.Mutual, 3, func(name string) string { return name }))
 	}
 	switch {
-	case len(l.Why)+len(l.Mutual) > 0:
+	case len(l.Why)+len(l.Mutual) > 0, !reasons:
 	case first || l.DependsOn != nil && len(l.DependsOn) == 0:
 		out.WriteString("# No edge places it after another layer.\n")
 	default:

@@ -47,7 +47,7 @@ func InstallCompletion(root *cobra.Command) {
 // takesSet reports whether a command's argument is an apply set.
 func takesSet(cmd *cobra.Command) bool {
 	_, arguments, _ := strings.Cut(cmd.Use, " ")
-	return arguments == "NAME" || strings.HasPrefix(arguments, "NAME ")
+	return arguments == "NAME" || arguments == "[NAME]" || strings.HasPrefix(arguments, "NAME ")
 }
 
 // valuesOf returns the function that completes a flag; nil if its values are

@@ -3,6 +3,7 @@ package connect
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/internal/cli/abortable"
+	"github.com/ordapply/ordapply/internal/nearest"
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // kubectlDefault is the server that kubectl's flags fall back to without any
@@ -36,7 +39,7 @@ func readKubeconfig(ctx context.Context, flags *genericclioptions.ConfigFlags) (
 	loader := flags.ToRawKubeConfigLoader()
 	return abortable.Run(ctx, "reading "+kubeconfigFiles(flags), func(context.Context) (k Kubeconfig, err error) {
 		if k.config, err = loader.ClientConfig(); err != nil {
-			return k, err
+			return k, withContexts(err, loader, deref(flags.Context))
 		}
 		if k.Namespace, k.enforce, err = loader.Namespace(); err != nil {
 			return k, err
@@ -52,6 +55,17 @@ func readKubeconfig(ctx context.Context, flags *genericclioptions.ConfigFlags) (
 		_, err = rest.TLSConfigFor(k.config)
 		return k, err
 	})
+}
+
+// withContexts adds the contexts that exist to the error about one that does not.
+func withContexts(err error, loader clientcmd.ClientConfig, name string) error {
+	raw, unread := loader.RawConfig()
+	if unread != nil || name == "" || raw.Contexts[name] != nil || len(raw.Contexts) == 0 {
+		return err
+	}
+	all := slices.Sorted(maps.Keys(raw.Contexts))
+	list := plain.Sample(all, 10, "and %d more", func(s string) string { return s })
+	return fmt.Errorf("%w%s; the contexts are %s", err, nearest.DidYouMean(name, all), strings.Join(list, ", "))
 }
 
 // ReadContext reads only the names of the context and the namespace.

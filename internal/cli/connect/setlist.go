@@ -44,7 +44,7 @@ func FindSets(ctx context.Context, cluster SetReader, namespace string) (sets []
 		return nil, nil, err
 	}
 	for _, gvk := range kinds {
-		found, faults, err := find(ctx, cluster, gvk, namespace)
+		found, faults, err := find(ctx, cluster, gvk, namespace, "")
 		switch {
 		case apierrors.IsForbidden(err):
 			notes = append(notes, fmt.Sprintf("you may not list %s objects: apply sets with such a parent are left out", gvk.GroupKind()))
@@ -65,9 +65,9 @@ func FindSets(ctx context.Context, cluster SetReader, namespace string) (sets []
 	return sets, notes, nil
 }
 
-// find lists the parents of a kind. An object with the ID of another set is none,
+// find lists the parents of a kind that match a field selector. An object with the ID of another set is none,
 // and a note names it: its label was copied or edited.
-func find(ctx context.Context, cluster SetReader, gvk schema.GroupVersionKind, namespace string) (sets []Set, notes []string, err error) {
+func find(ctx context.Context, cluster SetReader, gvk schema.GroupVersionKind, namespace, fields string) (sets []Set, notes []string, err error) {
 	kind, served := cluster.Kind(gvk)
 	if !served {
 		return nil, nil, nil
@@ -75,7 +75,7 @@ func find(ctx context.Context, cluster SetReader, gvk schema.GroupVersionKind, n
 	if !kind.Namespaced {
 		namespace = ""
 	}
-	parents, err := cluster.List(ctx, kind, namespace, kube.Query{Labels: applyset.IDLabel, Metadata: true})
+	parents, err := cluster.List(ctx, kind, namespace, kube.Query{Labels: applyset.IDLabel, Fields: fields, Metadata: true})
 	for _, live := range parents {
 		live.SetGroupVersionKind(gvk)
 		p, fault := applyset.ReadParent(live) // of a damaged one, the readable part

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/ordapply/ordapply/internal/cli/usage"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state/history"
 	"github.com/ordapply/ordapply/state/set"
@@ -29,7 +31,7 @@ func ParentOf(ctx context.Context, t *Target, text string) (schema.GroupVersionK
 	case name == "":
 		return gvk, object.ID{}, usage.Errorf("--applyset=%s: write NAME or KIND/NAME", text)
 	case !served:
-		return gvk, object.ID{}, usage.Errorf("--applyset=%s: the API server does not serve %q", text, kind)
+		return gvk, object.ID{}, usage.Errorf("--applyset=%s: the API server does not serve %q; for a set in namespace %[2]s write %[3]s -n %[2]s", text, kind, name)
 	}
 	if faults := validation.IsDNS1123Subdomain(name); len(faults) > 0 {
 		return gvk, object.ID{}, usage.Errorf("--applyset=%s: %q cannot be the name of its parent: %s", text, name, faults[0])
@@ -95,12 +97,37 @@ func OpenExisting(ctx context.Context, t *Target, name string) (Existing, error)
 		set.FindLost(ctx)
 	}
 	if err == nil && !set.Known() {
-		err = fmt.Errorf("apply set %s not found: its parent, %s, does not exist (-n sets its namespace; ordapply apply --applyset %s creates one)", name, id, name)
+		if where := Elsewhere(ctx, t, gvk, id); where != "" {
+			err = fmt.Errorf("apply set %s not found in namespace %s; %s", name, id.Namespace, where)
+		} else {
+			err = fmt.Errorf("apply set %s not found: its parent, %s, does not exist (-n sets its namespace; ordapply apply --applyset %s creates one)", name, id, name)
+		}
 	}
 	if err != nil {
 		return Existing{}, err
 	}
 	return Existing{set, historyOf(t, set)}, nil
+}
+
+// Elsewhere says in which other namespaces sets have the name of one that does not exist; "" if
+// there are none, or if they cannot be listed.
+func Elsewhere(ctx context.Context, t *Target, gvk schema.GroupVersionKind, id object.ID) string {
+	if id.Namespace == "" {
+		return ""
+	}
+	sets, _, err := find(ctx, t.Cluster, gvk, "", "metadata.name="+id.Name)
+	if err != nil || len(sets) == 0 {
+		return ""
+	}
+	var namespaces []string
+	for _, one := range sets {
+		namespaces = append(namespaces, one.Parent.ID.Namespace)
+	}
+	slices.Sort(namespaces)
+	if len(namespaces) == 1 {
+		return fmt.Sprintf("it is in namespace %s: add -n %[1]s", namespaces[0])
+	}
+	return "namespaces " + strings.Join(plain.Sample(namespaces, 5, "%d more", func(s string) string { return s }), ", ") + " have one: name its namespace with -n"
 }
 
 func historyOf(t *Target, set *set.Set) history.History {

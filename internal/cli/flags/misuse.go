@@ -2,8 +2,10 @@ package flags
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,7 +27,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	}
 	near := ""
 	switch name := unknown.GetSpecifiedName(); {
-	case name == "applyset" && strings.HasSuffix(cmd.Use, " NAME"):
+	case name == "applyset" && strings.HasSuffix(strings.TrimRight(cmd.Use, "]"), "NAME"):
 		near = "; the apply set is an argument: " + cmd.CommandPath() + " NAME"
 	case otherTool(name) != "":
 		near = "; " + otherTool(name)
@@ -84,7 +86,31 @@ func noVerb(root *cobra.Command, verb string) error {
 	for _, sub := range root.Commands() {
 		verbs = append(verbs, sub.Name())
 	}
-	return usage.Errorf("unknown command %q%s (%s --help lists all)", verb, nearest.DidYouMean(verb, verbs), root.CommandPath())
+	near := nearest.DidYouMean(verb, verbs)
+	if does := otherVerb(verb); does != "" {
+		near = "; " + root.CommandPath() + " " + does + " does that"
+	}
+	return usage.Errorf("unknown command %q%s (%s --help lists all)", verb, near, root.CommandPath())
+}
+
+// otherVerb names the command that does what a verb of kubectl, Helm, Terraform or another
+// tool does; "" for any other verb.
+func otherVerb(verb string) string {
+	switch verb {
+	case "create", "deploy", "install", "replace", "up", "upgrade":
+		return "apply -f FILE --applyset NAME"
+	case "destroy", "down", "remove", "uninstall":
+		return "delete --applyset NAME"
+	case "describe", "get", "inspect", "tree", "wait":
+		return "status NAME"
+	case "rollout", "undo":
+		return "rollback NAME"
+	case "lint", "validate":
+		return "vet -f FILE"
+	case "preview", "template":
+		return "plan -f FILE"
+	}
+	return ""
 }
 
 // KnownVerb rejects arguments of the root command, which are unknown verbs.
@@ -112,6 +138,8 @@ func CheckArguments(cmd *cobra.Command) {
 				return usage.Errorf("%s takes no argument %q: name files and folders with -f%s", c.CommandPath(), given[0], set)
 			case len(given) > 0 && args(c, given[:1]) != nil && args(c, nil) == nil && !c.HasSubCommands(): // it takes none
 				return usage.Errorf("%s takes no argument %q (%s --help explains it)", c.CommandPath(), given[0], c.CommandPath())
+			case rightArguments(c, given) != "":
+				return usage.Errorf("%s takes one argument: write %s", c.CommandPath(), rightArguments(c, given))
 			case len(given) == 0:
 				return usage.Errorf("an argument is missing: %s (%s --help explains it)", c.UseLine(), c.CommandPath())
 			default:
@@ -122,4 +150,22 @@ func CheckArguments(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		CheckArguments(sub)
 	}
+}
+
+// rightArguments returns the command line that two arguments of another tool's syntax mean:
+// KIND NAME of kubectl, or NAME REVISION of Helm; "" for others.
+func rightArguments(cmd *cobra.Command, given []string) string {
+	if len(given) != 2 {
+		return ""
+	}
+	_, notNumber := strconv.Atoi(given[1])
+	switch {
+	case strings.Contains(cmd.Use, "KIND/NAME"):
+		return fmt.Sprintf("%s %s/%s", cmd.CommandPath(), given[0], given[1])
+	case notNumber == nil && cmd.Flags().Lookup("to-revision") != nil:
+		return fmt.Sprintf("%s %s --to-revision %s", cmd.CommandPath(), given[0], given[1])
+	case notNumber == nil && cmd.Flags().Lookup("revision") != nil:
+		return fmt.Sprintf("%s %s --revision %s", cmd.CommandPath(), given[0], given[1])
+	}
+	return ""
 }

@@ -59,10 +59,10 @@ func newSharing(plan *ordering.Plan) sharing {
 }
 
 // hold reports whether the line of a resource, which says these words about it, is shared
-// with others and comes later. News that may need action always have a line.
+// with others and comes later. Timeouts and kept objects always have a line.
 func (s *sharing) hold(t track.Transition, words string) bool {
 	what := news{waveKind{t.Wave, t.ID.GroupKind()}, t.Kind, t.State, t.Unchanged, t.Detail}
-	if words == "" || s.kinds[what.waveKind] <= manyAlike || slices.Contains([]event.State{event.Failed, event.TimedOut, event.Kept}, t.State) {
+	if words == "" || s.kinds[what.waveKind] <= manyAlike || slices.Contains([]event.State{event.TimedOut, event.Kept}, t.State) {
 		return false
 	}
 	at := slices.IndexFunc(s.groups, func(g *group) bool { return g.news == what })

@@ -9,8 +9,10 @@ import (
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/kube/fault"
+	"github.com/ordapply/ordapply/internal/live/write"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/state"
 )
 
 // cause is one reason why a run failed, with all resources that it affected.
@@ -33,7 +35,11 @@ func groupByCause(faults []error) []cause {
 			continue
 		}
 		hints, why := hints(fault), withoutName(failure)
-		key := strings.Join(append([]string{failure.Wave, string(failure.Op), why}, hints...), "\n")
+		wave := failure.Wave + ": "
+		if member := new(write.MemberError); errors.As(fault, &member) {
+			wave = "" // the remedy is one for all waves
+		}
+		key := strings.Join(append([]string{wave, string(failure.Op), why}, hints...), "\n")
 		at, known := place[key]
 		if !known {
 			at, place[key] = len(all), len(all)
@@ -41,7 +47,7 @@ func groupByCause(faults []error) []cause {
 		}
 		c := &all[at]
 		if c.ids = append(c.ids, failure.ID); len(c.ids) > 1 {
-			c.text = fmt.Sprintf("%s: %s %s: %s", failure.Wave, failure.Op, plain.Count(len(c.ids), "resource"), why)
+			c.text = fmt.Sprintf("%s%s %s: %s", wave, failure.Op, plain.Count(len(c.ids), "resource"), why)
 		}
 	}
 	return all
@@ -66,14 +72,18 @@ func withoutName(failure *event.Error) string {
 const maxNamed = 10
 
 // PrintErrors prints errors grouped by cause, each followed by the affected
-// resources and the diagnosis.
+// resources and the diagnosis. That a failed run was undone is no error.
 func PrintErrors(stderr io.Writer, faults []error) {
 	for _, c := range groupByCause(faults) {
 		text := c.text
 		if advised := (fault.LogInError{}); fault.CredentialsRefused(c.first) && !errors.As(c.first, &advised) {
 			text += "; " + fault.LogInAdvice
 		}
-		plain.Message(stderr, "error: ", text)
+		prefix := "error: "
+		if undone := new(state.UndoneResult); errors.As(c.first, &undone) {
+			prefix = ""
+		}
+		plain.Message(stderr, prefix, text)
 		for _, line := range slices.Concat(c.affected(), c.hints) {
 			plain.Fprintf(stderr, "  %s\n", line)
 		}

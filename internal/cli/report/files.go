@@ -72,8 +72,12 @@ func (f *Files) followers(start events.RunStart) (all []follower) {
 // with the errors of writing.
 func (f *Files) Ended(summary event.Summary, warnings []string, err error) (events.Outcome, error) {
 	err = f.measuring.ended(err)
-	err = f.page.ended(Outcome(summary, warnings, err), err)
+	page, unwritten := f.page.ended(Outcome(summary, warnings, err))
+	if unwritten != nil {
+		err = errors.Join(err, unwritten)
+	}
 	outcome := Outcome(summary, warnings, err)
+	outcome.Page = page
 	outcome.Untraced = cmp.Or(f.untraced, f.trace.End(err))
 	return outcome, err
 }

@@ -35,13 +35,17 @@ func (p *page) begin(start events.RunStart) *events.Log {
 	return p.log
 }
 
-// ended writes the page of a run. It joins err with an error of writing.
-func (p *page) ended(o events.Outcome, err error) error {
+// ended writes the page of a run and returns its file. It is an error if it cannot be
+// written.
+func (p *page) ended(o events.Outcome) (string, error) {
 	if p.file == "" {
-		return err
+		return "", nil
 	}
 	p.log.End(o)
-	return written("report", p.file, p.text, err)
+	if err := written("report", p.file, p.text, nil); err != nil {
+		return "", err
+	}
+	return p.file, nil
 }
 
 func (p *page) text() ([]byte, error) {

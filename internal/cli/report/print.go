@@ -122,7 +122,7 @@ func (p *printer) shared(g *group) {
 		return
 	}
 	words := g.words
-	if g.slowest.Kind == track.Ended && !g.slowest.Unchanged && !p.dryRun {
+	if g.slowest.Kind == track.Ended && (g.slowest.State.Succeeded() || g.slowest.State == event.Deleted) && !g.slowest.Unchanged && !p.dryRun {
 		words += ", the slowest: " + g.slowest.ID.Name
 	}
 	p.line(fmt.Sprintf("%-*s", p.width, fmt.Sprintf("%s (%d more)", g.slowest.ID.KindName(), len(g.held))), words)
@@ -213,7 +213,7 @@ func (p *printer) RollBack(revision int, run *track.Tracker) {
 
 func (p *printer) waveText(t track.Transition) string {
 	if t.Kind == track.WaveEnded {
-		return cmp.Or(p.words()[t.State], string(t.State)) + " in " + t.Detail
+		return cmp.Or(p.words()[t.State], t.State.Words()) + " in " + t.Detail
 	}
 	return t.Detail
 }
@@ -256,12 +256,12 @@ func (p *printer) text(t track.Transition) string {
 		}
 	}
 	if t.Detail == "" {
-		return string(t.State)
+		return t.State.Words()
 	}
 	if t.State == event.Failed || t.State == event.TimedOut {
-		return fmt.Sprintf("%s: %s", t.State, firstClause(t.Detail)) // End prints the whole
+		return fmt.Sprintf("%s: %s", t.State.Words(), firstClause(t.Detail)) // End prints the whole
 	}
-	return fmt.Sprintf("%s: %s", t.State, t.Detail)
+	return fmt.Sprintf("%s: %s", t.State.Words(), t.Detail)
 }
 
 // firstClause returns an error without its details.
@@ -313,7 +313,7 @@ func ResourceName(id object.ID) string {
 }
 
 // End prints the API server's warnings, and one line each about a trace that is
-// incomplete, the run and its rollback.
+// incomplete, the run, its rollback and its page.
 func (p *printer) End(o events.Outcome) {
 	p.unfold()
 	for _, text := range o.Warnings {
@@ -330,6 +330,9 @@ func (p *printer) End(o events.Outcome) {
 		if words := p.summarize(back.Summary); words != "" {
 			plain.Fprintf(p.err, "%s: %s\n", describeRollback(back.Revision), words)
 		}
+	}
+	if o.Page != "" {
+		plain.Fprintf(p.err, "the page of this run: %s\n", o.Page)
 	}
 }
 

@@ -4,6 +4,10 @@ import (
 	"context"
 	"maps"
 	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/object"
 )
 
 // pollInterval is the pause between two polls of a set.
@@ -12,7 +16,8 @@ const pollInterval = 2 * time.Second
 // reading is a set as it was read once.
 type reading struct {
 	status     *setStatus
-	incomplete bool // a part could not be read
+	live       map[object.ID]*unstructured.Unstructured // the members
+	incomplete bool                                     // a part could not be read
 	// versions reads the versions of the objects on which the status depends.
 	versions func(context.Context) (versions, error)
 }

@@ -2,6 +2,7 @@ package status
 
 import (
 	"cmp"
+	"context"
 	"io"
 	"text/tabwriter"
 	"time"
@@ -38,21 +39,7 @@ ordapply manages.
 			if all {
 				namespace = ""
 			}
-			sets, notes, err := connect.FindSets(cmd.Context(), t.Cluster, namespace)
-			if err != nil {
-				return connect.ExplainForbidden(err, t, "NAME", "--status")
-			}
-			for _, note := range notes {
-				plain.Fprintln(c.Err, "note: "+note)
-			}
-			if v.Output == "json" {
-				return WriteJSON(c.Out, setsInJSON(sets))
-			}
-			if len(sets) == 0 {
-				plain.Fprintln(c.Err, "no apply sets found"+placeOf(namespace))
-				return nil
-			}
-			return printSets(c.Out, sets)
+			return PrintSets(cmd.Context(), c, t, namespace, v.Output)
 		},
 	}
 	v.Register(cmd.Flags())
@@ -60,11 +47,30 @@ ordapply manages.
 	return cmd
 }
 
+// PrintSets prints the apply sets of a namespace, or of all for "", as text or json.
+func PrintSets(ctx context.Context, c *console.Console, t *connect.Target, namespace, output string) error {
+	sets, notes, err := connect.FindSets(ctx, t.Cluster, namespace)
+	if err != nil {
+		return connect.ExplainForbidden(err, t, "NAME", "--status")
+	}
+	for _, note := range notes {
+		plain.Fprintln(c.Err, "note: "+note)
+	}
+	if output == "json" {
+		return WriteJSON(c.Out, setsInJSON(sets))
+	}
+	if len(sets) == 0 {
+		plain.Fprintln(c.Err, "no apply sets found"+placeOf(namespace))
+		return nil
+	}
+	return printSets(c.Out, sets)
+}
+
 func placeOf(namespace string) string {
 	if namespace == "" {
 		return ""
 	}
-	return " in namespace " + namespace + "; -A lists all"
+	return " in namespace " + namespace + "; ordapply list -A lists all"
 }
 
 // printSets prints a line for each set.

@@ -19,6 +19,7 @@ import (
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/cli/connect"
 	"github.com/ordapply/ordapply/internal/cli/input"
+	judgestatus "github.com/ordapply/ordapply/internal/judge/status"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -186,6 +187,9 @@ func (o *Observer) assess(id object.ID, live *unstructured.Unstructured, now tim
 		case !there:
 			a.Verdict, a.Health, a.Reason = health.Progressing, health.GradeUnset, service.String()+" has no ready endpoint"
 		}
+	}
+	if failure := judgestatus.ReplicaFailure(live); failure != "" && a.Verdict != health.Ready {
+		a.Reason += "; " + failure
 	}
 	return member{ID: id, Verdict: a.Verdict, Grade: a.Grade(), Assumed: a.Assumed, Reason: a.Reason, Rule: a.Rule}, until
 }

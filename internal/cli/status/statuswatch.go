@@ -60,7 +60,7 @@ func (o *Observer) read(ctx context.Context) (*reading, error) {
 	}
 	now.Notes = append(now.Notes, left...)
 	return &reading{
-		status:     now,
+		status: now, live: members.Live,
 		incomplete: unread || len(members.Unknown) > 0,
 		versions:   func(ctx context.Context) (versions, error) { return o.versions(ctx, set, services) },
 	}, nil

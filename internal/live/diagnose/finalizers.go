@@ -186,6 +186,8 @@ func (h *Deletion) finalizer(ctx context.Context, name string) {
 		h.addFinding("finalizer %s: the cloud controller removes it when the load balancer is gone; kubectl describe service shows its progress", name)
 	case strings.HasPrefix(name, "batch.kubernetes.io/"), strings.HasPrefix(name, "kubernetes.io/"):
 		h.addFinding("finalizer %s: kube-controller-manager removes it; is it running?", name)
+	case manager == "ordapply", strings.HasPrefix(manager, "ordapply:"):
+		h.addFinding("finalizer %s: the manifest sets it, for a controller that removes it after its cleanup: check that this controller runs, and install it again if it was deleted", name)
 	case manager == "":
 		h.addFinding("finalizer %s: the controller that set it removes it; which one is unknown", name)
 	default:
@@ -207,7 +209,7 @@ func (h *Deletion) finalizerManager(finalizer string) string {
 // workloadNamedLike describes the workload whose name resembles a field manager, or
 // reports that there is none.
 func (h *Deletion) workloadNamedLike(ctx context.Context, manager string) string {
-	if manager == "ordapply" || strings.HasPrefix(manager, "ordapply:") || strings.HasPrefix(manager, "kubectl") {
+	if strings.HasPrefix(manager, "kubectl") {
 		return "from a manifest or by hand: the person or tool that added it must remove it"
 	}
 	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet"} {

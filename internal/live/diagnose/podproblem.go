@@ -28,6 +28,16 @@ type PodProblem struct {
 	previous    bool   // the log of its previous instance does
 }
 
+// Words describes the problem with its duration. The termination message of the program is
+// left out: it may contain anything.
+func (p PodProblem) Words() string {
+	text := p.Text + p.since
+	if p.Message != "" && !p.FromProgram {
+		text += ": " + p.Message
+	}
+	return plain.Clip(plain.OneLine(text), TextWidth)
+}
+
 // The weights of problems: an event that happened counts more than one that
 // is still expected.
 const (

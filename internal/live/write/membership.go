@@ -3,6 +3,7 @@ package write
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/kube"
 )
 
@@ -38,14 +40,32 @@ func (o Owner) RecordError(obj *unstructured.Unstructured) error {
 	return nil
 }
 
-// MembershipError returns an error when a live object may not become a member; nil
-// when it may. named describes the set that owns the object.
-func (o Owner) MembershipError(live *unstructured.Unstructured, named func(set, namespace string) string) error {
+// MemberError reports a member of an apply set in a run without one. Every field of the object
+// would be in conflict.
+type MemberError struct{ Set applyset.Parent }
+
+// Error names the set, and the flags that the run lacks.
+func (e *MemberError) Error() string {
+	flags := "--applyset " + plain.ShellQuote(e.Set.Argument())
+	if e.Set.ID.Namespace != "" {
+		flags += " -n " + e.Set.ID.Namespace
+	}
+	return fmt.Sprintf("it is a member of apply set %s, and this run names no set: add %s", e.Set.ID, flags)
+}
+
+// MembershipError returns an error when a live object may not become a member, or is one that
+// only a run of its set may write; nil when it may. named finds the set that owns the object.
+func (o Owner) MembershipError(live *unstructured.Unstructured, named SetFinder) error {
 	if err := o.RecordError(live); err != nil {
 		return err
 	}
 	owner := applyset.Owner(live)
 	switch {
+	case o.Set == "" && o.isKept(live, owner):
+		if set := named(owner, live.GetNamespace()); set.found() {
+			return event.WithCode(event.CodeConflict, &MemberError{set.Parent})
+		}
+		return nil
 	case o.Set == "" || owner == o.Set:
 		return nil
 	case owner != "" && o.Adopt != applyset.AdoptAny:
@@ -54,6 +74,14 @@ func (o Owner) MembershipError(live *unstructured.Unstructured, named func(set, 
 		return event.WithCode(event.CodeConflict, fmt.Errorf("it exists and belongs to no apply set, and --adopt=never does not adopt it: use --adopt=unowned, or give your resource another name"))
 	}
 	return nil
+}
+
+// isKept reports whether a run of a set applied the object, and this run does not force the
+// fields of that set's field manager.
+func (o Owner) isKept(live *unstructured.Unstructured, set string) bool {
+	return slices.ContainsFunc(applyset.MembershipManagers(live), func(manager string) bool {
+		return applyset.IsManager(manager, set) && manager != o.Manager && !o.Force.From(manager)
+	})
 }
 
 // MustKnowOwner reports whether an object must be read before it is written,
@@ -77,25 +105,43 @@ type Reader interface {
 	List(ctx context.Context, kind kube.Kind, namespace string, query kube.Query) ([]*unstructured.Unstructured, error)
 }
 
-// NameSets returns a function that names an apply set by its parent object,
-// or by its id if the parent is not found. It searches for each set once.
-func NameSets(ctx context.Context, cluster Reader) func(set, namespace string) string {
+// FoundSet is an apply set, with its parent if that was found.
+type FoundSet struct {
+	applyset.Parent
+	set string // its ID
+}
+
+// String returns the parent, or the ID of the set if that was not found.
+func (f FoundSet) String() string {
+	if f.found() {
+		return f.ID.String()
+	}
+	return f.set
+}
+
+func (f FoundSet) found() bool { return f.ID.Name != "" }
+
+// SetFinder returns the set with an ID that has a member in a namespace.
+type SetFinder func(set, namespace string) FoundSet
+
+// FindSets returns a function that searches for each set once.
+func FindSets(ctx context.Context, cluster Reader) SetFinder {
 	var mu sync.Mutex
-	names := map[string]string{}
-	return func(set, namespace string) string {
+	sets := map[string]FoundSet{}
+	return func(set, namespace string) FoundSet {
 		mu.Lock()
 		defer mu.Unlock()
-		if names[set] == "" {
-			names[set] = nameSet(ctx, cluster, set, namespace)
+		if _, known := sets[set]; !known {
+			sets[set] = findSet(ctx, cluster, set, namespace)
 		}
-		return names[set]
+		return sets[set]
 	}
 }
 
-// nameSet searches for the parent of a set among the kinds that ordapply and
+// findSet searches for the parent of a set among the kinds that ordapply and
 // kubectl use, first in the namespace of one of the members, then in all. It
 // skips unreadable ones.
-func nameSet(ctx context.Context, cluster Reader, set, namespace string) string {
+func findSet(ctx context.Context, cluster Reader, set, namespace string) FoundSet {
 	query := kube.Query{Labels: applyset.IDLabel + "=" + set, Metadata: true}
 	for _, place := range []string{namespace, ""} {
 		for _, gvk := range []schema.GroupVersionKind{
@@ -108,9 +154,9 @@ func nameSet(ctx context.Context, cluster Reader, set, namespace string) string 
 			}
 			if found, err := cluster.List(ctx, kind, place, query); err == nil && len(found) > 0 {
 				found[0].SetGroupVersionKind(gvk)
-				return kube.Meta(found[0]).ID.String()
+				return FoundSet{applyset.Parent{ID: kube.Meta(found[0]).ID}, set}
 			}
 		}
 	}
-	return set
+	return FoundSet{set: set}
 }

@@ -3,6 +3,7 @@ package preflight
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,11 +28,11 @@ type Checks struct {
 	DryRun      bool
 }
 
-// Each calls fail with the error of each step that has one: foreign members first, all of them,
-// then the others that have not ended, such as by the failure of a dependency.
+// Each calls fail with the error of each step that has one: foreign members first, all of them
+// and dependents before what they need, whose failure would skip them, then the others that have not ended, such as by the failure of a dependency.
 func (c Checks) Each(ctx context.Context, hasEnded func(step int) bool, fail func(step int, err error)) {
-	named := write.NameSets(ctx, c.Cluster)
-	for i, read := range c.Reads {
+	named := write.FindSets(ctx, c.Cluster)
+	for i, read := range slices.Backward(c.Reads) {
 		if err := c.Reader.MembershipError(i, read, named); err != nil {
 			fail(i, err)
 		}

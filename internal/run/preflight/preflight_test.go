@@ -58,7 +58,7 @@ func named(name, manifest string) string {
 	return regexp.MustCompile(`name: \w+`).ReplaceAllString(manifest, "name: "+name)
 }
 
-// All foreign members are reported before any other error, even those of ended steps. Then each
+// All foreign members are reported before any other error, the last first, even those of ended steps. Then each
 // check goes through the plan, and passes over steps that have ended, as after an error.
 func TestErrorsOfARun(t *testing.T) {
 	c, _ := checksOf(t, custom, crd, unserved, malformed, named("ended", malformed), record, fine,
@@ -77,7 +77,7 @@ func TestErrorsOfARun(t *testing.T) {
 		over[step] = true
 		got = append(got, strings.TrimSpace(c.Plan.Steps[step].ID.Name+" "+string(event.CodeOf(err))))
 	})
-	require.Equal(t, []string{"foreign Conflict", "foreign2 Conflict", "refused", "refused2", "record Conflict", "malformed", "unserved NotServed", "custom"}, got)
+	require.Equal(t, []string{"foreign2 Conflict", "foreign Conflict", "refused", "refused2", "record Conflict", "malformed", "unserved NotServed", "custom"}, got)
 }
 
 // Without reads each step has the first of its errors, in the order of the plan. Membership is

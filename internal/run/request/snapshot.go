@@ -141,9 +141,9 @@ func (r Reader) Object(l *LiveList, seen Result, i, epoch int) LiveObject {
 }
 
 // MembershipError returns an error when the object of a manifest may not become a member
-// of the run's apply set; nil when it may, or is left as it is. named describes the set
+// of the run's apply set; nil when it may, or is left as it is. named finds the set
 // that owns it.
-func (r Reader) MembershipError(i int, o LiveObject, named func(set, namespace string) string) error {
+func (r Reader) MembershipError(i int, o LiveObject, named write.SetFinder) error {
 	switch {
 	case o.Live == nil:
 		return r.UnreadError(i, o.Err)
@@ -267,7 +267,7 @@ func (r Reader) readEach(ctx context.Context, l *LiveList, seen *Result) {
 // MembershipErrors returns the objects of a list that may not become members,
 // with the reason, by name.
 func (r Reader) MembershipErrors(ctx context.Context, l *LiveList, seen Result) map[string]error {
-	named := write.NameSets(ctx, r.Cluster)
+	named := write.FindSets(ctx, r.Cluster)
 	refused := map[string]error{}
 	for _, i := range l.Members {
 		name := r.Manifests[i].GetName()

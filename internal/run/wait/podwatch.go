@@ -126,7 +126,7 @@ func (w *PodWatcher) report(c *check) {
 
 // problemOf returns the problem of a step's Pods, once it is known.
 func (w *PodWatcher) problemOf(c *check, live *unstructured.Unstructured) (seen problemReport, known bool) {
-	if refused := replicaFailure(live); refused != "" {
+	if refused := judgestatus.ReplicaFailure(live); refused != "" {
 		return problemReport{cause: withoutQuoted(refused), text: refused}, true
 	}
 	if !w.hasOwner(c, live) {
@@ -331,17 +331,6 @@ func (p watchedPod) report() problemReport {
 		text += "; " + p.kept
 	}
 	return problemReport{cause: t.Cause + p.kept, backingOff: t.BackingOff, text: text}
-}
-
-// replicaFailure returns why a workload's controller may not create Pods; ""
-// when it may.
-func replicaFailure(live *unstructured.Unstructured) string {
-	status, _ := live.Object["status"].(map[string]any)
-	c := judgestatus.Condition(status, "ReplicaFailure")
-	if c["status"] != "True" {
-		return ""
-	}
-	return diagnose.TextOf(c["reason"]) + ": " + diagnose.TextOf(c["message"])
 }
 
 // withoutQuoted drops quoted names from a text: controllers may generate new

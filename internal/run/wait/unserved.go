@@ -43,8 +43,8 @@ func whyUnserved(cluster KindServer, kind schema.GroupVersionKind, waited string
 			kind.GroupVersion(), still, fault.WithoutURL(err), kind.Version, kind.Group)
 	}
 	if versions := cluster.Versions(kind.GroupKind()); len(versions) > 0 {
-		return fmt.Errorf("the cluster serves kind %s of group %q in %s, not in %s: update the manifest's apiVersion",
-			kind.Kind, kind.Group, strings.Join(versions, ", "), kind.Version)
+		return fmt.Errorf("the cluster serves kind %s of group %q in %s, not in %s: update the manifest's apiVersion to %s (of a chart: helm template --api-versions %[5]s/%[1]s)",
+			kind.Kind, kind.Group, strings.Join(versions, ", "), kind.Version, schema.GroupVersion{Group: kind.Group, Version: versions[0]})
 	}
 	if object.IsNative(kind.Group) {
 		return unknownBuiltin(cluster, kind)

@@ -154,6 +154,7 @@ func (l *Log) endWave(n int, how string, at time.Time) {
 type Outcome struct {
 	Summary  event.Summary
 	Warnings []string  // from the API server
+	Page     string    // the file of --report; "" if none was written
 	Untraced error     // why the trace is incomplete; nil if it is complete or not asked for
 	Err      error     // nil if the run succeeded; each of joined errors gets a line
 	ExitCode int       // of the command

@@ -66,9 +66,9 @@ func fitting(columns int, texts ...string) string {
 // describe returns the state of a resource, and why it waits or has ended.
 func describe(r *track.Resource) string {
 	if r.Detail == "" {
-		return string(r.State)
+		return r.State.Words()
 	}
-	return string(r.State) + ": " + plain.Line(r.Detail)
+	return r.State.Words() + ": " + plain.Line(r.Detail)
 }
 
 // waitsFor returns a resource's reason to wait.
