@@ -8,10 +8,11 @@ import (
 	"github.com/ordapply/ordapply/internal/view/events"
 )
 
-// Segment is one step of the critical path: a resource, and how long everything waited
-// for it.
+// Segment is one step of the critical path: the preparation, a resource or a hook, and how
+// long everything waited for it.
 type Segment struct {
-	Of   int           // index of the resource
+	Of   int           // index of the resource or the hook; -1 for the preparation
+	Hook bool          // Of is a hook
 	From time.Duration // since the part began: when its last wait was over
 	Cost time.Duration // from then until others could go on, or the run was over
 	// Why is the reason to wait for the segment before it: that of the edge, or that its wave
@@ -27,14 +28,16 @@ type Segment struct {
 // needs that are looked at. It suffices for each segment of a path of 2,000.
 const maxVisits = 20_000_000
 
-// CriticalPath returns the chain of resources that made the part as long as it was, from
-// the first to the last; none when nothing was applied.
+// CriticalPath returns the chain of resources and hooks that made the part as long as it
+// was, from the first to the last; none when nothing was applied.
 func (p *Part) CriticalPath(schedule string) []Segment {
 	t := newTimeline(p, schedule)
+	return p.withHooks(t.costlyEdges())
+}
+
+// costlyEdges returns the path of resources, with the time without each of its edges.
+func (t *timeline) costlyEdges() []Segment {
 	path, edges := t.path()
-	if len(path) == 0 {
-		return nil
-	}
 	whole := t.lengthWithout(noEdge())
 	visits := 0
 	for _, n := range byCost(path) {
@@ -224,6 +227,8 @@ func (t *timeline) path() (path []Segment, edges []edge) {
 		by, from := t.released(at), time.Duration(0)
 		if by.from >= 0 {
 			from = t.measured[by.from].passed(by.gate)
+		} else {
+			from = min(t.part.prepared(), end)
 		}
 		path = append(path, Segment{Of: at, From: from, Cost: end - from, Why: by.reason})
 		edges = append(edges, by)
