@@ -230,7 +230,9 @@ func TestCriticalPathHasHooks(t *testing.T) {
 		}
 		return out
 	}
-	between := slices.IndexFunc(events, func(line string) bool { return strings.Contains(line, `"waveStart"`) && strings.Contains(line, `"wave":3`) })
+	between := slices.IndexFunc(events, func(line string) bool {
+		return strings.Contains(line, `"waveStart"`) && strings.Contains(line, `"wave":3`)
+	})
 	all := slices.Concat(
 		events[:2], ran(2, 5, "pre-upgrade", "backup"), ran(5, 9, "pre-upgrade", "migrate"),
 		shift(events[2:between], 10*time.Second), ran(196, 199, "Sync", "check"),
