@@ -69,11 +69,11 @@ const drawCritical = () => {
     e.style.flex = String(Math.max(cost, 0.001)) + " 1 0";
     return e;
   }));
-  const kept = new Set(wholePath ? byCost.slice(0, 1000) : byCost.slice(0, 15));
+  const long = byCost.slice(0, 15).filter((s) => s.Cost >= total / 100 || s.Without > 0), kept = new Set(wholePath ? byCost.slice(0, 1000) : long);
   byId("critical-list").replaceChildren(...path.map((s, n) => !kept.has(s) ? null : make("li", { value: n + 1 }, segmentLink(s), " " + took(s.Cost),
-    make("span", { class: "soft" }, (s.Why ? " after the one before: " + s.Why : "") + (s.Without > 0 ? "; without this edge about " + took(s.Without) : "")))).filter(Boolean));
-  byId("critical-more").hidden = path.length <= 15;
-  byId("critical-more").textContent = wholePath ? "Show the 15 longest segments" : "Show " + (path.length > 1000 ? "1,000 of " : "all ") + path.length.toLocaleString("en") + " segments";
+    make("span", { class: "soft" }, (s.Why ? " · " + s.Why : "") + (s.Without > 0 ? "; without this edge about " + took(s.Without) : "")))).filter(Boolean));
+  byId("critical-more").hidden = path.length === long.length;
+  byId("critical-more").textContent = wholePath ? "Show only the long segments" : "Show " + (path.length > 1000 ? "1,000 of " : "all ") + path.length.toLocaleString("en") + " segments";
 };
 byId("critical-more").addEventListener("click", () => { wholePath = !wholePath; drawCritical(); });
 
