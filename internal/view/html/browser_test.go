@@ -200,6 +200,10 @@ func TestZoom(t *testing.T) {
 	require.InDelta(t, whole*3/8, start(), 0.01)
 	b.do(chromedp.KeyEvent(kb.ArrowLeft), chromedp.KeyEvent(kb.ArrowLeft), chromedp.KeyEvent(kb.ArrowLeft), chromedp.KeyEvent("-"))
 	require.InDelta(t, whole/2, span(), 0.01)
+	for range 6 {
+		b.do(chromedp.KeyEvent("+"))
+	}
+	require.Regexp(t, `^(1m)?[0-9]+\.[05]s`, b.text("#scale"), "steps of half a second are told apart")
 	b.do(chromedp.KeyEvent("0"))
 	require.InDelta(t, whole, span(), 0.01)
 	require.True(t, eval[bool](b, `document.querySelector("#out").disabled`))
@@ -245,6 +249,7 @@ func TestPageByKeyboard(t *testing.T) {
 // The page of 1,000 resources stays small, and each of them is reached.
 func TestPageOfThousandResources(t *testing.T) {
 	b := openPage(t, sample(1000), 1240)
+	require.Less(t, eval[int](b, "document.documentElement.outerHTML.length"), 700_000)
 	nodes := `document.querySelectorAll("*").length`
 	require.Less(t, eval[int](b, nodes), 2500)
 	require.Equal(t, 25, b.count("#table tr.row"))

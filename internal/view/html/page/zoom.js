@@ -18,6 +18,12 @@ const step = (least) => {
   const power = 10 ** Math.floor(Math.log10(least));
   return [1, 2, 5, 10].map((n) => n * power).find((s) => s >= least * 0.999);
 };
+// instant returns a time of the run, as precise as a step.
+const instant = (at, step) => {
+  if (!(at > 0)) return "0s";
+  const digits = Math.ceil(-Math.log10(step) - 1e-9);
+  return digits <= 0 ? took(at) : (at >= 60 ? Math.floor(at / 60) + "m" : "") + (at % 60).toFixed(Math.min(digits, 3)) + "s";
+};
 const show = (start, span) => {
   const whole = part.Seconds || 0.001;
   shown.span = Math.min(whole, Math.max(span, 0.001));
@@ -27,7 +33,7 @@ const show = (start, span) => {
   style.setProperty("--span", shown.span);
   const every = step(shown.span / 4), ticks = [];
   for (let n = Math.ceil(shown.start / every - 1e-9); n * every <= shown.start + shown.span * 0.92; n++) {
-    const e = make("span", null, n ? took(n * every) : "0s");
+    const e = make("span", null, instant(n * every, every));
     e.style.setProperty("--from", n * every);
     ticks.push(e);
   }
@@ -56,6 +62,6 @@ byId("area").addEventListener("pointermove", (e) => {
   cursor.hidden = e.clientX < of.left || e.clientX > of.right;
   cursor.style.left = e.clientX - byId("area").getBoundingClientRect().left + "px";
   cursor.dataset.at = at;
-  cursor.firstElementChild.textContent = took(at);
+  cursor.firstElementChild.textContent = instant(at, shown.span / 100);
 });
 byId("area").addEventListener("pointerleave", () => { cursor.hidden = true; });
