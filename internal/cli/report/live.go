@@ -82,7 +82,7 @@ func newLive(ctx context.Context, c *console.Console, lines logReporter, p *prin
 		interrupted: interruptOf(ctx),
 		ending:      make(chan struct{}), ended: make(chan struct{}),
 	}
-	p.err = l.stays
+	p.err, p.shade = l.stays, l.screen.Shade
 	return l
 }
 
