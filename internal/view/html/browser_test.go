@@ -129,6 +129,8 @@ func TestPageInBrowser(t *testing.T) {
 	require.Equal(t, "Apply of shop, revision 3, timed out after 3m14s · ordapply", eval[string](b, "document.title"))
 	require.Equal(t, "open the shop", b.text("#message"))
 	require.Contains(t, b.text("#facts"), "by ci:deployer · commit 8f94139c27 · ")
+	require.NotContains(t, b.text("#critical-list"), "preparation", "it is short")
+	b.click("critical", "Show all 7 segments")
 	require.Contains(t, b.text("#critical-list"), "preparation 500ms\npre-upgrade hook Job shop/migrate 3s\nNamespace")
 	require.Contains(t, b.text("#critical-text"), "of it is StatefulSet shop/kafka-19.")
 	require.Contains(t, b.text("#failures"), "panic: no such host: kafka.shop")

@@ -26,15 +26,11 @@ func (p *Part) prepared() time.Duration {
 // withHooks returns a path of resources with the preparation of the part before it, and with
 // the hooks that ran before, between and after the resources.
 func (p *Part) withHooks(path []Segment) []Segment {
-	hooksEnded := time.Duration(0)
-	for _, h := range p.Hooks {
-		hooksEnded = max(hooksEnded, p.measured(h).done)
-	}
-	start, at := hooksEnded, time.Duration(0)
+	hooks, start, at := p.hookTimes(), p.hooksEnded(), time.Duration(0)
 	if len(path) > 0 {
 		start = path[0].From
 	}
-	out := p.hooksDuring(0, start)
+	out := hooks.during(0, start)
 	if len(out) > 0 {
 		start = out[0].From
 	}
@@ -42,7 +38,7 @@ func (p *Part) withHooks(path []Segment) []Segment {
 		out = append([]Segment{{Of: -1, Cost: start}}, out...)
 	}
 	for n, s := range path {
-		if between := p.hooksDuring(s.From, p.opened(s.Of)); n > 0 && len(between) > 0 {
+		if between := hooks.during(s.From, p.opened(s.Of)); n > 0 && len(between) > 0 {
 			out, s = append(out, between...), s.begin(p.opened(s.Of))
 		}
 		out, at = append(out, s), s.From+s.Cost
@@ -50,7 +46,16 @@ func (p *Part) withHooks(path []Segment) []Segment {
 	if len(path) == 0 {
 		return out
 	}
-	return append(out, p.hooksDuring(at, hooksEnded)...)
+	return append(out, hooks.during(at, p.hooksEnded())...)
+}
+
+// hooksEnded returns when the last hook ended; 0 without one.
+func (p *Part) hooksEnded() time.Duration {
+	last := time.Duration(0)
+	for _, h := range p.Hooks {
+		last = max(last, p.measured(h).done)
+	}
+	return last
 }
 
 // begin returns the segment with a later beginning, after a hook.
@@ -67,22 +72,32 @@ func (p *Part) opened(resource int) time.Duration {
 	return max(0, p.Waves[n].Opened.Sub(p.Began))
 }
 
-// hooksDuring returns the chain of hooks that ran within a time, each until the next one
-// began, and the last until the end of the time.
-func (p *Part) hooksDuring(from, to time.Duration) []Segment {
-	latestFirst := make([]int, len(p.Hooks))
-	for n := range p.Hooks {
-		latestFirst[n] = n
+// hookTimes are the hooks of a part in the order of their ends.
+type hookTimes []hookTime
+
+type hookTime struct {
+	index int
+	span
+}
+
+func (p *Part) hookTimes() hookTimes {
+	var all hookTimes
+	for n, h := range p.Hooks {
+		all = append(all, hookTime{n, p.measured(h)})
 	}
-	slices.SortStableFunc(latestFirst, func(a, b int) int {
-		return cmp.Compare(p.measured(p.Hooks[b]).done, p.measured(p.Hooks[a]).done)
-	})
+	slices.SortStableFunc(all, func(a, b hookTime) int { return cmp.Compare(a.done, b.done) })
+	return all
+}
+
+// during returns the chain of hooks that ran within a time, each until the next one began, and
+// the last until the end of the time.
+func (all hookTimes) during(from, to time.Duration) []Segment {
+	ended, _ := slices.BinarySearchFunc(all, to, func(h hookTime, to time.Duration) int { return cmp.Compare(h.done, to+1) })
 	var chain []Segment
-	end := to
-	for _, n := range latestFirst {
-		if ran := p.measured(p.Hooks[n]); ran.start >= from && ran.done <= end && ran.start < ran.done {
-			chain = append(chain, Segment{Of: n, Hook: true, From: ran.start, Cost: end - ran.start})
-			end = ran.start
+	for end, n := to, ended-1; n >= 0 && all[n].done > from; n-- {
+		if h := all[n]; h.start >= from && h.done <= end && h.start < h.done {
+			chain = append(chain, Segment{Of: h.index, Hook: true, From: h.start, Cost: end - h.start})
+			end = h.start
 		}
 	}
 	slices.Reverse(chain)

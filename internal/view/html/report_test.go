@@ -257,4 +257,12 @@ func TestCriticalPathHasHooks(t *testing.T) {
 		"preparation at 0s took 2s", "backup at 2s took 3s", "migrate at 5s took 5s", "shop at 10s took 1s", "kafka at 11s took 3m5s",
 		"check at 3m16s took 5s", "app at 3m21s took 1m4s", "test at 4m26s took 4s",
 	}, path)
+
+	all = slices.Concat(events[:2], ran(2, 9, "pre-upgrade", "migrate"), shift(events[2:len(events)-1], 10*time.Second), ran(261, 265, "post-upgrade", "test"))
+	run, err = Read(strings.NewReader(strings.Join(all, "\n") + "\n"))
+	require.NoError(t, err)
+	segments := run.Parts[0].CriticalPath(run.Schedule)
+	app := segments[len(segments)-2]
+	require.Equal(t, "env", app.Why)
+	require.Equal(t, 10*time.Second+186*time.Second+5*time.Second, app.Without, "no edge makes the hooks shorter")
 }
