@@ -106,6 +106,10 @@ browser: ## install the Chromium that tests use, with apt; ORDAPPLY_CHROMIUM nam
 demo: build kustomize $(if $(filter local,$(CLUSTER)),localcluster) ## apply examples/shop to a real control plane and prove its order; CLUSTER=current uses your kubeconfig
 	@$(GO) run ./test/demo -cluster=$(CLUSTER)
 
+.PHONY: pictures
+pictures: build localcluster browser ## draw the pictures of README.md from a run on a control plane
+	@$(GO) run ./test/pictures docs/pictures
+
 .PHONY: test
 test: build kustomize localcluster emit-peers helm-referee otlp-receiver $(if $(CI),browser) ## run every test, including those on real control planes
 	$(TEST) $(addprefix ./,$(SEQUENTIAL))

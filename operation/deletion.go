@@ -20,6 +20,7 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/input"
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/live/access"
+	"github.com/ordapply/ordapply/internal/view/events"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -124,6 +125,7 @@ func (op *Delete) show(w io.Writer, d deletion) error {
 // report returns the reporters of a deletion.
 func (op *Delete) report(ctx context.Context, c *console.Console, d deletion, o report.Outputs) *report.Reporters {
 	return o.Report(ctx, c, d.target, d.order.Plan(), d.files, report.Options{
+		Origin: events.Origin{ApplySet: op.Set},
 		Output: op.Output, DryRun: op.DryRun == "server", WaveTimeout: op.WaveTimeout, NoLive: op.NoLive || op.DryRun != "none", Quiet: op.Quiet, Deletion: true,
 	})
 }

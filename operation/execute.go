@@ -12,6 +12,7 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/run/wait"
+	"github.com/ordapply/ordapply/internal/view/events"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -25,7 +26,9 @@ func (a *Apply) execute(ctx context.Context, c *console.Console, j session) erro
 	}
 	outputs := report.OpenOutputs(c)
 	defer outputs.Close(ctx)
+	from := j.metadata.Revision.OfRollback(j.metadata.Revision.Rollback)
 	reporters := outputs.Report(ctx, c, j.target, j.plan, j.files, report.Options{
+		Origin: events.Origin{ApplySet: a.Set, Commit: from.Commit, Message: from.Message},
 		Output: a.Output, Schedule: j.schedule, DryRun: a.DryRun == "server", WaveTimeout: a.WaveTimeout, NoLive: a.NoLive, Quiet: a.Quiet, To: a.to, NoProgress: a.NoProgress,
 	})
 	reporters.Begin()

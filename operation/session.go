@@ -75,6 +75,12 @@ func (a *Apply) openSet(ctx context.Context, e execution) (state.Run, error) {
 		*e.wayBack = fmt.Sprintf("to go back to revision %d: %s", revision, command)
 	}
 	run.OnExisting = func(existing []event.Existing) error { return a.checkOrder(e, existing) }
+	user, account := "", run.Metadata.User
+	run.Metadata.User = func(ctx context.Context) string {
+		user = account(ctx)
+		return user
+	}
+	run.OnRevision = func(number int) { e.reporters.Revision(number, user) }
 	run.OnLastRun, run.OnPruning, run.Remover.Events = e.reporters.LastRun, e.reporters.Extend, e.reporters.Event
 	return run, err
 }

@@ -141,6 +141,7 @@ func (r Run) begin(ctx context.Context, tried *attempt, existing []applyevent.Ex
 		r.noteIfAny(record.keepingNote())
 	}
 	r.OnLastRun(record.stored.LastTimes())
+	r.OnRevision(record.number)
 	set.SetRevision(record.number)
 	if err := set.MigrateMembers(ctx, r.Applier.Manager); err != nil {
 		return err

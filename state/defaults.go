@@ -61,6 +61,9 @@ func (c Callbacks) withDefaults() Callbacks {
 	if c.OnLastRun == nil {
 		c.OnLastRun = func(track.RunTimes) {}
 	}
+	if c.OnRevision == nil {
+		c.OnRevision = func(int) {}
+	}
 	if c.OnNotUndone == nil {
 		c.OnNotUndone = func(int, string) {}
 	}

@@ -55,6 +55,8 @@ type Callbacks struct {
 	// OnLastRun is called before anything is written, with the times of the run that
 	// deployed a revision last; they are zero where they are unknown.
 	OnLastRun func(track.RunTimes)
+	// OnRevision is called before the first write to a member, with the revision of the run.
+	OnRevision func(number int)
 	// OnNotUndone is called when the run failed and nothing was undone, with the revision
 	// to which a rollback would go and the command for it.
 	OnNotUndone func(revision int, command string)

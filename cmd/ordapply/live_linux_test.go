@@ -35,7 +35,7 @@ func TestLiveOnATerminal(t *testing.T) {
 		p := onTerminal(t, bin, append(args, "--wave-timeout", "4s")...)
 		require.Equal(t, report.ExitTimedOut, p.wait())
 		require.Contains(t, p.raw.String(), "\x1b[?25l", "nothing was drawn")
-		require.Regexp(t, `wave 2/3 \(first\): 1 of 2 ready +[0-9]+s of 4s, run [0-9]+s`, p.raw.String())
+		require.Regexp(t, `wave 2/3 \(first\): 1 of 2 ready, 2 of 4 overall +[0-9]+s of 4s, run [0-9]+s`, p.raw.String())
 		require.Regexp(t, `Deployment live/stuck +[0-9]+s  `, p.raw.String())
 		require.Contains(t, p.raw.String(), "then wave 3/3 (second): 1")
 		p.requireClean(t, `^wave 1/3 \(prerequisites\): 1 ready in `, `^wave 2/3 \(first\): ended after [0-9.]+s: 1 ready, 1 timed out$`, `^2 ready, 1 timed out, 1 not started, in `, `^error: wave 2/3 \(first\): wait for Deployment live/stuck: not ready after 4s`)

@@ -174,7 +174,7 @@ func readEntry(head *unstructured.Unstructured) (Entry, error) {
 	}
 	return Entry{
 		Number: numberOf(head), Created: head.GetCreationTimestamp().UTC(), Status: Status(head.GetLabels()[StatusLabel]),
-		Resources: a.Resources, Layers: a.Layers, Waves: a.Waves, Rollback: a.Rollback, Origin: a.Origin.ofRollback(a.Rollback), RunTimes: readTimes(head),
+		Resources: a.Resources, Layers: a.Layers, Waves: a.Waves, Rollback: a.Rollback, Origin: a.Origin.OfRollback(a.Rollback), RunTimes: readTimes(head),
 		stored: stored{hooks: a.Hooks, digest: a.Digest, cluster: a.Cluster, chunks: a.Chunks, parent: a.Parent, values: a.Values, head: head, record: &storedRecord{text: head.GetAnnotations()[recordAnnotation]}},
 	}, nil
 }

@@ -32,9 +32,9 @@ func bounded(text string, size int) string {
 	return strings.ToValidUTF8(text[:min(len(text), size)], "")
 }
 
-// ofRollback returns the Origin with the message of a rollback to a revision; unchanged
+// OfRollback returns the Origin with the message of a rollback to a revision; unchanged
 // for 0.
-func (o Origin) ofRollback(revision int) Origin {
+func (o Origin) OfRollback(revision int) Origin {
 	if revision > 0 {
 		why := o.Message
 		o.Message = fmt.Sprintf("rollback to revision %d", revision)

@@ -45,6 +45,6 @@ func TestOriginIsStored(t *testing.T) {
 func TestBounded(t *testing.T) {
 	require.Equal(t, "a", bounded(" aé ", 2))
 	require.Equal(t, "aé", bounded(" aé ", 3))
-	require.Equal(t, Origin{Message: "rollback to revision 2"}, Origin{}.ofRollback(2))
-	require.Equal(t, Origin{}, Origin{}.ofRollback(0))
+	require.Equal(t, Origin{Message: "rollback to revision 2"}, Origin{}.OfRollback(2))
+	require.Equal(t, Origin{}, Origin{}.OfRollback(0))
 }

@@ -10,6 +10,7 @@ package vt
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -17,17 +18,25 @@ import (
 // Terminal is an emulated terminal.
 type Terminal struct {
 	columns, rows int
-	lines         [][]rune // all lines, including scrolled-out ones
+	lines         [][]Cell // all lines, including scrolled-out ones
 	top           int      // index of the screen's first line
 	row, column   int      // of the cursor, within the screen
 	noWrap        bool
 	hidden        bool
+	style         string // of the next characters
 	rest          string // start of an incomplete sequence
+}
+
+// Cell is a character, and its colour: the argument of ECMA-48's SGR, "38;5;28"; "" for the
+// terminal's own.
+type Cell struct {
+	Rune  rune
+	Style string
 }
 
 // New returns an empty terminal.
 func New(columns, rows int) *Terminal {
-	return &Terminal{columns: columns, rows: rows, lines: [][]rune{nil}}
+	return &Terminal{columns: columns, rows: rows, lines: [][]Cell{nil}}
 }
 
 // Write processes a program's output.
@@ -83,6 +92,7 @@ func (t *Terminal) control(argument, final string) error {
 func (t *Terminal) move(argument, final string) error {
 	switch final {
 	case "m":
+		t.style = strings.TrimLeft(argument, "0")
 		return nil
 	case "A":
 		n, err := strconv.Atoi(argument)
@@ -114,9 +124,9 @@ func (t *Terminal) put(r rune) {
 	}
 	line := t.line()
 	for len(*line) <= t.column {
-		*line = append(*line, ' ')
+		*line = append(*line, Cell{Rune: ' '})
 	}
-	(*line)[t.column] = r
+	(*line)[t.column] = Cell{r, t.style}
 	t.column++
 }
 
@@ -128,7 +138,7 @@ func (t *Terminal) down() {
 	t.line()
 }
 
-func (t *Terminal) line() *[]rune {
+func (t *Terminal) line() *[]Cell {
 	for len(t.lines) <= t.top+t.row {
 		t.lines = append(t.lines, nil)
 	}
@@ -140,9 +150,22 @@ func (t *Terminal) line() *[]rune {
 func (t *Terminal) Text() string {
 	var out []string
 	for _, line := range t.lines {
-		out = append(out, strings.TrimRight(string(line), " "))
+		var text strings.Builder
+		for _, c := range line {
+			text.WriteRune(c.Rune)
+		}
+		out = append(out, strings.TrimRight(text.String(), " "))
 	}
 	return strings.TrimRight(strings.Join(out, "\n"), "\n")
+}
+
+// Screen returns the lines on the screen.
+func (t *Terminal) Screen() [][]Cell {
+	var out [][]Cell
+	for _, line := range t.lines[t.top:] {
+		out = append(out, slices.Clone(line))
+	}
+	return out
 }
 
 // Sane reports whether the terminal is in its normal state: lines wrap, the

@@ -82,7 +82,7 @@ func newLive(ctx context.Context, c *console.Console, lines logReporter, p *prin
 		interrupted: interruptOf(ctx),
 		ending:      make(chan struct{}), ended: make(chan struct{}),
 	}
-	p.err = l.stays
+	p.err, p.shade = l.stays, l.screen.Shade
 	return l
 }
 
@@ -99,7 +99,7 @@ func (l *live) Begin(run *track.Tracker) {
 func (l *live) Event(t track.Transition) {
 	l.result(t)
 	l.later(func() {
-		l.stays.WriteString(l.view.Take(t.Event))
+		l.keep(l.view.Take(t.Event))
 		if t.Hook != nil && t.Kind != track.Progressed { // else the frame says it
 			l.logReporter.Event(t)
 		}
@@ -118,7 +118,7 @@ func (l *live) Extend(more track.Extension) {
 func (l *live) RollBack(revision int, run *track.Tracker) {
 	run = track.New(run.Plan, run.Started)
 	l.later(func() {
-		l.stays.WriteString(l.view.End())
+		l.keep(l.view.End())
 		l.logReporter.RollBack(revision, run)
 		l.view = terminal.NewView(run, l.options)
 	})
@@ -128,11 +128,18 @@ func (l *live) RollBack(revision int, run *track.Tracker) {
 // accepting output and the run is interrupted.
 func (l *live) End(o events.Outcome) {
 	l.later(func() {
-		l.stays.WriteString(l.view.End())
+		l.keep(l.view.End())
 		l.logReporter.End(o)
 	})
 	close(l.ending)
 	files.AwaitWriter(l.interrupted, l.ended, nil)
+}
+
+// keep adds permanent lines.
+func (l *live) keep(lines []terminal.Line) {
+	for _, line := range lines {
+		l.stays.WriteString(l.screen.Shade(line) + "\n")
+	}
 }
 
 // later queues a function for the goroutine of draw.

@@ -13,6 +13,7 @@ import (
 	"github.com/ordapply/ordapply/internal/live/diagnose"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/view/events"
+	"github.com/ordapply/ordapply/internal/view/terminal"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -30,6 +31,7 @@ type printer struct {
 	everyLine bool // also one for each unchanged resource
 	folded    int  // unchanged resources that no line was printed for yet
 	sharing   sharing
+	shade     func(terminal.Line) string // colours a line; nil: as it is
 }
 
 // results selects the line on standard output for each applied resource.
@@ -324,16 +326,28 @@ func (p *printer) End(o events.Outcome) {
 	}
 	p.notes(o.Summary.OwnerNotes())
 	if words := p.summarize(o.Summary); words != "" { // otherwise the run did not start; the error says why
-		plain.Fprintln(p.err, words)
+		p.total(words, o.State == "done")
 	}
 	if back := o.Rollback; back != nil {
 		if words := p.summarize(back.Summary); words != "" {
-			plain.Fprintf(p.err, "%s: %s\n", describeRollback(back.Revision), words)
+			p.total(describeRollback(back.Revision)+": "+words, back.State == "done")
 		}
 	}
 	if o.Page != "" {
 		plain.Fprintf(p.err, "the page of this run: %s\n", o.Page)
 	}
+}
+
+// total prints the line about a whole run, in the colour of its outcome.
+func (p *printer) total(words string, good bool) {
+	line := terminal.Line{Text: plain.Line(words), Mood: terminal.Bad}
+	if good {
+		line.Mood = terminal.Good
+	}
+	if p.shade != nil {
+		line.Text = p.shade(line)
+	}
+	_, _ = io.WriteString(p.err, line.Text+"\n")
 }
 
 // describeRollback names the step after a failure: a rollback or, if no revision was

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -60,6 +61,16 @@ func (t *Reporters) Event(e event.Event) {
 func (t *Reporters) LastRun(times track.RunTimes) {
 	if l := t.live; l != nil {
 		l.later(func() { l.view.Compare(times) })
+	}
+}
+
+// Revision reports the revision that the run applies, and the account that stored it; "" if an
+// earlier run did.
+func (t *Reporters) Revision(number int, user string) {
+	for _, one := range t.followers {
+		if log, ok := one.(interface{ Revision(number int, user string) }); ok {
+			log.Revision(number, user)
+		}
 	}
 }
 
@@ -135,6 +146,7 @@ func (o Outputs) Close(ctx context.Context) {
 
 // Options configure the report of a run.
 type Options struct {
+	Origin      events.Origin
 	Output      string // of -o: text, name or json
 	Schedule    apply.Schedule
 	DryRun      bool // by the API server
@@ -157,7 +169,8 @@ func (o Outputs) Report(ctx context.Context, c *console.Console, on *connect.Tar
 	if how.Deletion {
 		lines = &deletionPrinter{p}
 	}
-	start := events.RunStart{Server: on.Server, Context: on.Context, DryRun: how.DryRun, Schedule: how.Schedule.String()}
+	start := events.RunStart{Server: on.Server, Context: on.Context, DryRun: how.DryRun, Schedule: how.Schedule.String(), Origin: how.Origin}
+	start.Command = c.Command[strings.LastIndex(c.Command, " ")+1:]
 	reporters := NewReporters(plan, files.followers(start)...)
 	if how.To != nil {
 		reporters.silent = true

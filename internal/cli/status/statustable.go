@@ -163,7 +163,7 @@ func (s *setStatus) lines(fault error, columns, rows int) []terminal.Line {
 func mood(g health.Grade) terminal.Mood {
 	switch g {
 	case health.GradeHealthy:
-		return terminal.Neutral
+		return terminal.Good
 	case health.GradeSuspended, health.GradeProgressing:
 		return terminal.Busy
 	}

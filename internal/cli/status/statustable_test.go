@@ -70,7 +70,7 @@ note: a remark [2J of many words a remark [2J of many words a remark [2J of
 		moods[line.Text] = line.Mood
 	}
 	require.Equal(t, terminal.Neutral, moods["  2026-03-01T09:06:00Z"])
-	require.Equal(t, terminal.Neutral, moods["data   1/1    Healthy"])
+	require.Equal(t, terminal.Good, moods["data   1/1    Healthy"])
 	require.Equal(t, terminal.Bad, moods["web    0/1    Failed    Deployment shop/web: failed: Progress deadline exceeded"])
 	require.Equal(t, terminal.Neutral, moods["all    2/4    Failed"])
 }

@@ -102,6 +102,11 @@ func (f *follower) RollBack(revision int, run *track.Tracker) {
 	f.locked(func(l *events.Log) { l.RollBack(revision, run) }, notes(run.Plan.Notes)...)
 }
 
+// Revision reports the revision that the run on the cluster applies.
+func (f *follower) Revision(number int, user string) {
+	f.locked(func(l *events.Log) { l.Revision(number, user) })
+}
+
 // End implements report.Reporter.
 func (f *follower) End(o events.Outcome) {
 	f.tally.counts = o.Summary.Counts()

@@ -1,8 +1,7 @@
 // Package drawing shows a plan: as boxes and arrows in SVG, DOT and Mermaid, as JSON, and in words.
 //
 // A drawing has columns from left to right, one or more for each wave, with boxes, a gate
-// before each wave, and arrows that never point back. Columns that do not fit on a page
-// continue below, as lines of text do.
+// before each wave, and arrows that never point back.
 //
 //	err := drawing.WriteSVG(w, drawing.Draw(plan))
 //

@@ -8,18 +8,17 @@ import (
 // layout holds the positions of everything. Each wave has as many columns as
 // its longest chain of boxes; an arrow across several columns has a passage, a node without
 // a box, in each column between. Connected boxes are drawn together, boxes without arrows
-// below them. Columns that do not fit side by side continue in a band below, as lines of
-// text do.
+// below them.
 type layout struct {
 	drawing  *Drawing
 	nodes    []node   // the boxes, then the passages
 	columns  []column // from the left
-	bands    []band   // from the top
 	areas    []area   // of waves, in order
 	passages [][]int  // nodes, by arrow
 	out, in  [][]int  // neighbours in the next and the previous column, by node
 	width    float64
 	height   float64
+	bottom   float64 // of the waves
 }
 
 type node struct {
@@ -32,7 +31,6 @@ func (n *node) middle() float64 { return n.y + n.height/2 }
 
 type column struct {
 	wave  int
-	band  int
 	nodes []int // from the top
 	span
 }

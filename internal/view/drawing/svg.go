@@ -23,13 +23,20 @@ const (
 	gateWidth  = 4
 )
 
-const legend = ". Arrows point to dependents. Black: declared. Grey: inferred. Dashed: waits only until applied. Bar: gate of a wave."
+const legend = ". Arrows point to dependents. Strong: declared. Pale: inferred. Dashed: waits only until applied. Bar: gate of a wave."
 
-// WriteSVG draws the picture as one SVG document. The error is that of w.
-func WriteSVG(w io.Writer, d *Drawing) error {
+// WriteSVG draws the picture as one SVG document, which follows the reader's preference for
+// light or dark. The error is that of w.
+func WriteSVG(w io.Writer, d *Drawing) error { return writeSVG(w, d, style) }
+
+// EmbedSVG draws the picture for a page, whose style sheet gives it its colours.
+func EmbedSVG(w io.Writer, d *Drawing) error { return writeSVG(w, d, "") }
+
+func writeSVG(w io.Writer, d *Drawing, style string) error {
 	l := newLayout(d)
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" font-family="Helvetica, Arial, sans-serif" font-size="%d">`+"\n", l.width, l.height, l.width, l.height, fontSize)
+	b.WriteString(style)
 	b.WriteString(`<rect class="page" width="100%" height="100%" fill="white"/>` + "\n" + heads)
 	fmt.Fprintf(&b, `<text x="%d" y="%d" font-size="%d">%s<tspan class="legend" fill="#5b6575">%s</tspan></text>`+"\n", margin, margin+6, titleSize, escape(d.Title), legend)
 	l.writeWaves(&b)
@@ -64,6 +71,15 @@ func newLayout(d *Drawing) *layout {
 	return l
 }
 
+// style has the dark colours of a document; the attributes of its elements are the light ones.
+const style = `<style>@media (prefers-color-scheme: dark) {
+text { fill: #e6e9ed; } .legend { fill: #9aa4b0; }
+.page, .box rect { fill: #14171b; } .wave { fill: #1d2127; stroke: #333a43; } .gate { stroke: #9aa4b0; }
+.end rect { fill: #2c333c; } .grey { stroke: #77818d; } .black { stroke: #e6e9ed; }
+#grey path { fill: #77818d; } #black path { fill: #e6e9ed; }
+}</style>
+`
+
 const heads = `<defs>
 <marker id="grey" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" fill="#8a94a6"/></marker>
 <marker id="black" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" fill="#1d2430"/></marker>
@@ -71,19 +87,18 @@ const heads = `<defs>
 `
 
 func (l *layout) writeWaves(b *strings.Builder) {
+	const y = titleSpace - headSpace
 	for _, a := range l.areas {
-		of := l.bands[a.band]
-		y := of.shift + titleSpace - headSpace
-		fmt.Fprintf(b, `<rect class="wave" x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="6" fill="#f4f6f9" stroke="#d5dae3"/>`+"\n", a.left, y, a.right-a.left, of.bottom-y)
-		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" font-weight="bold">%s`, a.left+padding, y+14, escape(l.areaTitle(a)))
 		wave := l.drawing.Waves[a.wave]
-		if wave.Gate == "" || a.continued {
+		fmt.Fprintf(b, `<rect class="wave" x="%.1f" y="%d" width="%.1f" height="%.1f" rx="6" fill="#f4f6f9" stroke="#d5dae3"/>`+"\n", a.left, y, a.right-a.left, l.bottom-y)
+		fmt.Fprintf(b, `<text x="%.1f" y="%d" font-weight="bold">%s`, a.left+padding, y+14, escape(wave.Title))
+		if wave.Gate == "" {
 			b.WriteString("</text>\n")
 			continue
 		}
 		fmt.Fprintf(b, `<tspan x="%.1f" dy="12" font-weight="normal">%s</tspan></text>`+"\n", a.left+padding, escape(wave.Gate))
-		fmt.Fprintf(b, `<line class="gate" id="gate%d" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#5b6575" stroke-width="%d"><title>%s, %s</title></line>`+"\n",
-			a.wave+1, a.left-gateWidth, y, a.left-gateWidth, of.bottom, gateWidth, escape(wave.Title), escape(wave.Gate))
+		fmt.Fprintf(b, `<line class="gate" id="gate%d" x1="%.1f" y1="%d" x2="%.1f" y2="%.1f" stroke="#5b6575" stroke-width="%d"><title>%s, %s</title></line>`+"\n",
+			a.wave+1, a.left-gateWidth, y, a.left-gateWidth, l.bottom, gateWidth, escape(wave.Title), escape(wave.Gate))
 	}
 }
 
@@ -122,8 +137,7 @@ func (l *layout) writeArrows(b *strings.Builder) {
 	}
 }
 
-// path returns an arrow's line: horizontal within columns, curved between them, and
-// around from one band to the next.
+// path returns an arrow's line: horizontal within columns, curved between them.
 func (l *layout) path(a int) string {
 	arrow := l.drawing.Arrows[a]
 	from := &l.nodes[arrow.From]
@@ -136,15 +150,7 @@ func (l *layout) path(a int) string {
 			x = toX
 		}
 	}
-	at := from.column
-	next := func(to int, toX, toY float64) {
-		if in := l.columns[at].band; in != l.columns[to].band {
-			around, left := l.around(in, arrow.From, toY)
-			d.WriteString(around)
-			x, y = left, toY
-			line(toX)
-		}
-		at = to
+	next := func(toX, toY float64) {
 		if x == toX {
 			return
 		}
@@ -155,11 +161,11 @@ func (l *layout) path(a int) string {
 	line(l.columns[from.column].right)
 	for _, p := range l.passages[a] {
 		passage := &l.nodes[p]
-		next(passage.column, l.columns[passage.column].left, passage.middle())
+		next(l.columns[passage.column].left, passage.middle())
 		line(l.columns[passage.column].right)
 	}
 	to := &l.nodes[arrow.To]
-	next(to.column, to.x, to.middle())
+	next(to.x, to.middle())
 	return d.String()
 }
 

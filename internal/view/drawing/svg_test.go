@@ -21,7 +21,7 @@ import (
 
 // In any drawing boxes do not overlap, are inside their waves and contain their
 // labels; arrows go from the right side of a box to the left side of another,
-// from left to right or around to the next band, and cross no box.
+// from left to right, and cross no box.
 func TestAnyDrawing(t *testing.T) {
 	for seed := range seeds.UpTo(300) {
 		d := randomDrawing(rand.New(rand.NewPCG(seed, 1)))
@@ -190,16 +190,6 @@ func (p picture) wave(box rect) int {
 	})
 }
 
-// band returns the top of the band that contains a height; 0 between bands.
-func (p picture) band(y float64) float64 {
-	for _, wave := range p.Rects[1:] {
-		if wave.Y < y && y < wave.bottom() {
-			return wave.Y
-		}
-	}
-	return 0
-}
-
 func requireReadable(t *testing.T, d *drawing.Drawing, name string) picture {
 	t.Helper()
 	var out bytes.Buffer
@@ -207,14 +197,14 @@ func requireReadable(t *testing.T, d *drawing.Drawing, name string) picture {
 	var p picture
 	require.NoError(t, xml.Unmarshal(out.Bytes(), &p), name)
 	waves := p.Rects[1:]
-	require.GreaterOrEqual(t, len(waves), len(d.Waves), name) // more when one is continued in the next band
+	require.Len(t, waves, len(d.Waves), name)
 	require.Len(t, p.Groups, len(d.Boxes), name)
 	require.Len(t, p.Paths, len(d.Arrows), name)
 	for i, g := range p.Groups {
 		box := g.Rects[0]
 		wave := p.wave(box)
-		require.GreaterOrEqual(t, wave, d.Boxes[i].Wave, "%s: box %d is not inside its wave", name, i)
-		require.Equal(t, d.Waves[d.Boxes[i].Wave].Title, strings.TrimSuffix(p.Texts[wave+1].Text, ", continued"), name)
+		require.Equal(t, d.Boxes[i].Wave, wave, "%s: box %d is not inside its wave", name, i)
+		require.Equal(t, d.Waves[wave].Title, p.Texts[wave+1].Text, name)
 		for j := range i {
 			require.False(t, box.overlaps(p.Groups[j].Rects[0]), "%s: boxes %d and %d overlap", name, i, j)
 		}
@@ -285,13 +275,12 @@ func requireTogether(t *testing.T, d *drawing.Drawing, p picture, name string) {
 	}
 	slices.SortFunc(boxes, func(a, b int) int {
 		x, y := p.Groups[a].Rects[0], p.Groups[b].Rects[0]
-		return cmp.Or(cmp.Compare(p.band(x.Y), p.band(y.Y)), cmp.Compare(x.X, y.X), cmp.Compare(x.Y, y.Y))
+		return cmp.Or(cmp.Compare(x.X, y.X), cmp.Compare(x.Y, y.Y))
 	})
-	column := func(box int) [3]float64 {
-		at := p.Groups[box].Rects[0]
-		return [3]float64{p.band(at.Y), at.X, float64(part[box])}
+	column := func(box int) [2]float64 {
+		return [2]float64{p.Groups[box].Rects[0].X, float64(part[box])}
 	}
-	ended := map[[3]float64]bool{}
+	ended := map[[2]float64]bool{}
 	for i, b := range boxes[1:] {
 		if above := boxes[i]; column(above) != column(b) {
 			ended[column(above)] = true
@@ -300,13 +289,13 @@ func requireTogether(t *testing.T, d *drawing.Drawing, p picture, name string) {
 	}
 }
 
-// requireArrow follows an arrow's line of horizontal, vertical and curved segments. It
-// leads back only between bands.
+// requireArrow follows an arrow's line of horizontal and curved segments, which never leads
+// back.
 func requireArrow(t *testing.T, p picture, arrow drawing.Arrow, d, name string) {
 	t.Helper()
 	from, to := p.Groups[arrow.From].Rects[0], p.Groups[arrow.To].Rects[0]
 	x, y := 0.0, 0.0
-	for i, piece := range regexp.MustCompile(`[MHVC][^MHVC]*`).FindAllString(d, -1) {
+	for i, piece := range regexp.MustCompile(`[MHC][^MHC]*`).FindAllString(d, -1) {
 		var n []float64
 		for _, field := range strings.Fields(piece[1:]) {
 			f, err := strconv.ParseFloat(field, 64)
@@ -325,21 +314,12 @@ func requireArrow(t *testing.T, p picture, arrow drawing.Arrow, d, name string) 
 				hit := g.Rects[0].X < line.right() && line.X < g.Rects[0].right() && g.Rects[0].Y < y && y < g.Rects[0].bottom()
 				require.False(t, hit, "%s: it leads through box %d", name, b)
 			}
-			require.True(t, n[0] > x || p.band(y) == 0, name)
+			require.Greater(t, n[0], x, name)
 			x = n[0]
-		case 'V':
-			for b, g := range p.Groups {
-				box := g.Rects[0]
-				hit := box.X < x && x < box.right() && box.Y < max(y, n[0]) && min(y, n[0]) < box.bottom()
-				require.False(t, hit, "%s: it leads through box %d", name, b)
-			}
-			require.Greater(t, n[0], y, name)
-			require.Less(t, x, p.Width, name)
-			y = n[0]
 		case 'C':
 			require.Greater(t, n[4], x, "%s: it leads back", name)
 			for b, g := range p.Groups {
-				hit := p.band(g.Rects[0].Y) == p.band(y) && g.Rects[0].X+0.2 < n[4] && x+0.2 < g.Rects[0].right()
+				hit := g.Rects[0].X+0.2 < n[4] && x+0.2 < g.Rects[0].right()
 				require.False(t, hit, "%s: it curves over the column of box %d", name, b)
 			}
 			x, y = n[4], n[5]
@@ -367,23 +347,20 @@ func advance(line text) float64 {
 	return sum * 11 / 1000
 }
 
-// A picture that is wider than a page is folded: no part of it is wider than the widest
-// wave needs.
-func TestFolded(t *testing.T) {
-	d := &drawing.Drawing{Title: "wide"}
-	for i := range 40 {
-		d.Waves = append(d.Waves, drawing.DrawnWave{Title: fmt.Sprint("wave ", i), Boxes: []int{i}})
-		d.Boxes = append(d.Boxes, drawing.Box{Kind: "Kind", Names: []string{fmt.Sprint("namespace/name-", i)}, Wave: i})
-		if i > 0 {
-			d.Arrows = append(d.Arrows, drawing.Arrow{From: i - 1, To: i}, drawing.Arrow{From: i / 3, To: i, Hard: true})
-		}
+// Every colour of a document has a dark one.
+func TestDarkColours(t *testing.T) {
+	d := &drawing.Drawing{
+		Title: "all", Waves: []drawing.DrawnWave{{Title: "1", Boxes: []int{0, 1}}, {Title: "2", Gate: "gate", Boxes: []int{2}}},
+		Boxes:  []drawing.Box{{Kind: "A"}, {Kind: "end", End: true}, {Kind: "B", Wave: 1}},
+		Arrows: []drawing.Arrow{{From: 0, To: 2}, {From: 1, To: 2, Hard: true}},
 	}
-	p := requireReadable(t, d, "folded")
-	require.LessOrEqual(t, p.Width, 1200.0)
-	require.Equal(t, 10, len(slices.Compact(func() (tops []float64) {
-		for _, wave := range p.Rects[1:] {
-			tops = append(tops, wave.Y)
-		}
-		return tops
-	}())))
+	var out, embedded bytes.Buffer
+	require.NoError(t, drawing.WriteSVG(&out, d))
+	require.NoError(t, drawing.EmbedSVG(&embedded, d))
+	require.NotContains(t, embedded.String(), "<style>", "the policy of a page would refuse it")
+	style := regexp.MustCompile(`(?s)<style>@media \(prefers-color-scheme: dark\) \{(.*)\}</style>\n`).FindStringSubmatch(out.String())
+	require.Equal(t, embedded.String(), strings.Replace(out.String(), style[0], "", 1))
+	for _, selector := range []string{"text {", ".legend {", ".page, .box rect {", ".wave {", ".gate {", ".end rect {", ".grey {", ".black {", "#grey path {", "#black path {"} {
+		require.Contains(t, style[1], selector)
+	}
 }

@@ -29,6 +29,22 @@ type RunStart struct {
 	Schedule  string `json:"schedule" doc:"waves or graph"`
 	Resources int    `json:"resources" doc:"number of resources of the run"`
 	Waves     []Wave `json:"waves" doc:"all waves of the plan, in order"`
+	Origin
+}
+
+// Origin is the command of a run, and where its stream is from.
+type Origin struct {
+	Command  string `json:"command,omitempty" doc:"command of the run: apply, rollback or delete"`
+	ApplySet string `json:"applySet,omitempty" doc:"apply set of the run; absent without one"`
+	Commit   string `json:"commit,omitempty" doc:"Git commit of the stream, if a variable of the CI system has it"`
+	Message  string `json:"message,omitempty" doc:"reason for the run"`
+}
+
+// Revision is the revision of the apply set that the run applies.
+type Revision struct {
+	Head
+	Revision int    `json:"revision" doc:"number of the revision"`
+	User     string `json:"user,omitempty" doc:"account of the run; absent if an earlier run stored the revision"`
 }
 
 // Plan is the second line of a run, and of its rollback.
@@ -189,6 +205,7 @@ type RollbackEnd struct {
 const (
 	TypeRunStart      = "runStart"      // RunStart
 	TypePlan          = "plan"          // Plan
+	TypeRevision      = "revision"      // Revision
 	TypeWaveStart     = "waveStart"     // WaveStart
 	TypeResource      = "resource"      // Resource
 	TypeHook          = "hook"          // Hook

@@ -94,6 +94,12 @@ func (l *Log) notes(notes []string) {
 	}
 }
 
+// Revision reports the revision that the run applies, and the account that stored it; "" if an
+// earlier run did.
+func (l *Log) Revision(number int, user string) {
+	l.emit(Revision{Head: l.head(TypeRevision, time.Now()), Revision: number, User: user})
+}
+
 // Extend writes the notes of a prune that follows the run.
 func (l *Log) Extend(more track.Extension) { l.notes(more.Notes) }
 

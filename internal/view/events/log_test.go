@@ -43,9 +43,10 @@ func plan() *ordering.Plan {
 func TestAFailedRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		l := NewLog(&out, RunStart{Server: "https://here:6443", Context: "shop", Schedule: "waves"})
+		l := NewLog(&out, RunStart{Server: "https://here:6443", Context: "shop", Schedule: "waves", Origin: Origin{Command: "apply", ApplySet: "shop", Commit: "8f94139c", Message: "open the shop"}})
 		run := track.New(plan(), time.Now())
 		l.Begin(run)
+		l.Revision(3, "ci:deployer")
 		event := func(e applyevent.Event) { e.Time = time.Now(); l.Event(run.Take(e)) }
 		event(applyevent.Event{Wave: 0, State: applyevent.Applying})
 		event(applyevent.Event{ID: namespace, Op: applyevent.OpApply, State: applyevent.Applying})

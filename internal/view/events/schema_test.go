@@ -26,6 +26,7 @@ func documented() []struct {
 	}{
 		{TypeRunStart, "The first line of a run.", RunStart{}},
 		{TypePlan, "The second line of a run: every resource, and what it waits for.", Plan{}},
+		{TypeRevision, "The revision of the apply set that the run applies was stored, before the first write to a member.", Revision{}},
 		{TypeWaveStart, "A wave opened. With `--schedule=graph` there are no such lines, because waves are only labels.", WaveStart{}},
 		{TypeResource, "The state of a resource, or what it waits for, changed.", Resource{}},
 		{TypeHook, "The state of a hook changed. Hooks are not resources of the plan: they are in no wave and in no `counts`.", Hook{}},

@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -124,7 +125,13 @@ func (b browser) picture(name string) {
 // The controls of the page do what they say.
 func TestPageInBrowser(t *testing.T) {
 	b := openPage(t, sample(50), 1240)
-	require.Equal(t, "The run timed out after 3m13s", b.text("h1"))
+	require.Equal(t, "Apply of shop, revision 3, timed out after 3m14s", b.text("h1"))
+	require.Equal(t, "Apply of shop, revision 3, timed out after 3m14s · ordapply", eval[string](b, "document.title"))
+	require.Equal(t, "open the shop", b.text("#message"))
+	require.Contains(t, b.text("#facts"), "by ci:deployer · commit 8f94139c27 · ")
+	require.NotContains(t, b.text("#critical-list"), "preparation", "it is short")
+	b.click("critical", "Show all 7 segments")
+	require.Contains(t, b.text("#critical-list"), "preparation 500ms\npre-upgrade hook Job shop/migrate 3s\nNamespace")
 	require.Contains(t, b.text("#critical-text"), "of it is StatefulSet shop/kafka-19.")
 	require.Contains(t, b.text("#failures"), "panic: no such host: kafka.shop")
 	b.checkAccess()
@@ -133,6 +140,7 @@ func TestPageInBrowser(t *testing.T) {
 	b.click("failures", "Show Deployment shop/app-44")
 	require.Equal(t, 1, b.count("#r44-more"))
 	require.Equal(t, "Deployment shop/app-44", b.text(":focus"))
+	b.click("table", "wave 4/6 broker")
 	b.click("table", "StatefulSet shop/kafka-19")
 	require.Contains(t, b.text("#r19-more"), "waits for\nServiceAccount shop/robot-14 to be ready (pod-template: container app envFrom)")
 	b.click("r19-more", "ServiceAccount shop/robot-14")
@@ -141,6 +149,7 @@ func TestPageInBrowser(t *testing.T) {
 	b.click("changes-list", "5 not applied")
 	require.Equal(t, "5 of 50 resources", b.text("#count"))
 	require.Equal(t, 5, b.count("#table tr.row"))
+	require.Equal(t, "wave 6/6 web", b.text("#table tr.group .name"))
 	b.click("changes-list", "5 not applied")
 	b.do(chromedp.SendKeys("#text", "KAFKA"))
 	require.Equal(t, 5, b.count("#table tr.row"))
@@ -152,19 +161,80 @@ func TestPageInBrowser(t *testing.T) {
 	require.Equal(t, 0, b.count("#failures"))
 }
 
+// The timeline has what ran in the order in which it ran. Waves in which nothing failed are
+// closed after a failure; an open one has its failures first, then what took longest, and
+// folds what was unchanged.
+func TestTimeline(t *testing.T) {
+	b := openPage(t, sample(50), 1240)
+	names := `[...document.querySelectorAll("#table tbody .name, #table tbody .more")].map((e) => e.innerText)`
+	require.Equal(t, []string{
+		"preparation", "pre-upgrade hooks", "wave 1/6", "wave 2/6 platform", "wave 3/6 data", "wave 4/6 broker", "wave 5/6 apps", "Deployment shop/app-44", "Deployment shop/app-38",
+	}, eval[[]string](b, names)[:9])
+	require.Equal(t, []string{"6 unchanged", "wave 6/6 web"}, eval[[]string](b, names+".slice(-2)"))
+	require.Equal(t, "1 failed; 6 created, 13 configured, 6 unchanged", b.text("#wave-5 td:nth-child(2)"))
+	require.Equal(t, 19, b.count("#table tr.row"))
+	b.click("table", "6 unchanged")
+	require.Equal(t, 25, b.count("#table tr.row"))
+	b.click("table", "pre-upgrade hooks")
+	require.Equal(t, "pre-upgrade hooks", b.text(":focus"))
+	require.Equal(t, 1, b.count("#h0"))
+	b.click("table", "wave 5/6 apps")
+	require.Equal(t, 1, b.count("#table tr.row"))
+	b.click("critical-list", "pre-upgrade hook Job shop/migrate")
+	require.Equal(t, "Job shop/migrate", b.text(":focus"))
+	b.do(chromedp.SetValue("#order", "took"), chromedp.Evaluate(`document.querySelector("#order").dispatchEvent(new Event("input"))`, nil))
+	require.Equal(t, []string{"Deployment shop/app-44", "StatefulSet shop/kafka-19"}, eval[[]string](b, names+".slice(0, 2)"))
+}
+
+// Buttons, keys and a click on the bar of a wave zoom in; the pointer shows its time.
+func TestZoom(t *testing.T) {
+	b := openPage(t, sample(50), 1240)
+	span := func() float64 {
+		return eval[float64](b, `Number(document.querySelector("#area").style.getPropertyValue("--span"))`)
+	}
+	start := func() float64 {
+		return eval[float64](b, `Number(document.querySelector("#area").style.getPropertyValue("--start"))`)
+	}
+	whole := span()
+	b.click("zoom", "+")
+	b.do(chromedp.KeyEvent("+"))
+	require.InDelta(t, whole/4, span(), 0.01)
+	require.InDelta(t, whole*3/8, start(), 0.01)
+	b.do(chromedp.KeyEvent(kb.ArrowLeft), chromedp.KeyEvent(kb.ArrowLeft), chromedp.KeyEvent(kb.ArrowLeft), chromedp.KeyEvent("-"))
+	require.InDelta(t, whole/2, span(), 0.01)
+	for range 6 {
+		b.do(chromedp.KeyEvent("+"))
+	}
+	require.Regexp(t, `^(1m)?[0-9]+\.[05]s`, b.text("#scale"), "steps of half a second are told apart")
+	b.do(chromedp.KeyEvent("0"))
+	require.InDelta(t, whole, span(), 0.01)
+	require.True(t, eval[bool](b, `document.querySelector("#out").disabled`))
+
+	x := eval[float64](b, `(() => { const r = document.querySelector("#scale").getBoundingClientRect(); return r.left + r.width / 2; })()`)
+	y := eval[float64](b, `document.querySelector("#wave-5").scrollIntoView({ block: "center" }), document.querySelector("#wave-5").getBoundingClientRect().top + 5`)
+	b.do(chromedp.MouseEvent(input.MouseMoved, x, y))
+	require.Equal(t, "1m36s", b.text("#cursor"))
+	b.do(chromedp.Click("#wave-5 .track"))
+	require.InDelta(t, 30*1.1, span(), 0.01)
+	b.do(chromedp.Focus("#text"), chromedp.KeyEvent("+"))
+	require.InDelta(t, 30*1.1, span(), 0.01, "a key in a field is text")
+}
+
 // All of it works from the keyboard: Tab reaches a row, Enter opens and closes it.
 func TestPageByKeyboard(t *testing.T) {
 	b := openPage(t, sample(20), 1240)
 	b.do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter)) // the link to the resources
-	for range 6 {
+	for range 8 {                                                // the filter, the button that zooms in, the hooks, and the first wave
 		b.do(chromedp.KeyEvent(kb.Tab))
 	}
-	require.Equal(t, "Namespace shop/shop-0", b.text(":focus"))
+	require.Equal(t, "wave 1/6", b.text(":focus"))
+	b.do(chromedp.KeyEvent(kb.Enter), chromedp.KeyEvent(kb.Tab))
+	require.Equal(t, "Namespace shop/shop-1", b.text(":focus"))
 	b.do(chromedp.KeyEvent(kb.Enter))
 	require.Equal(t, "true", eval[string](b, "document.activeElement.ariaExpanded"))
-	require.Equal(t, 1, b.count("#r0-more"))
+	require.Equal(t, 1, b.count("#r1-more"))
 	b.do(chromedp.KeyEvent(kb.Enter))
-	require.Equal(t, 0, b.count("#r0-more"))
+	require.Equal(t, 0, b.count("#r1-more"))
 
 	b.do(chromedp.Focus("#theme"), chromedp.KeyEvent(" "))
 	require.Equal(t, "dark", eval[string](b, "document.documentElement.dataset.theme"))
@@ -181,14 +251,15 @@ func TestPageByKeyboard(t *testing.T) {
 // The page of 1,000 resources stays small, and each of them is reached.
 func TestPageOfThousandResources(t *testing.T) {
 	b := openPage(t, sample(1000), 1240)
+	require.Less(t, eval[int](b, "document.documentElement.outerHTML.length"), 700_000)
 	nodes := `document.querySelectorAll("*").length`
 	require.Less(t, eval[int](b, nodes), 2500)
-	require.Equal(t, 100, b.count("#table tr.row"))
-	b.click("resources", "Next")
-	require.Equal(t, "101–200 of 1,000", b.text("#resources .pager span"))
+	require.Equal(t, 25, b.count("#table tr.row"))
+	b.click("table", "Show 100 of 350 more")
+	require.Equal(t, 125, b.count("#table tr.row"))
+	b.click("table", "wave 2/6 platform")
 	b.click("failures", "Show Deployment shop/app-899")
 	require.Equal(t, "Deployment shop/app-899", b.text(":focus"))
-	require.Equal(t, "801–900 of 1,000", b.text("#resources .pager span"))
 
 	require.Equal(t, 6, b.count("#graph .box"))
 	require.Equal(t, 5, b.count("#graph .gate"))
@@ -201,6 +272,9 @@ func TestPageOfThousandResources(t *testing.T) {
 	b.checkAccess()
 
 	b = openPage(t, chain(3000, "waves"), 1240)
+	require.Equal(t, 50, b.count("#table tr.group"))
+	b.click("resources", "Next")
+	require.Equal(t, "51–100 of 3,000", b.text("#resources .pager span"))
 	require.Less(t, eval[int](b, nodes), 3000)
 	b.picture("chain")
 }
@@ -209,6 +283,7 @@ func TestPageOfThousandResources(t *testing.T) {
 func TestNarrowPage(t *testing.T) {
 	b := openPage(t, sample(50), 400)
 	require.LessOrEqual(t, eval[int](b, "document.documentElement.scrollWidth"), 400)
+	require.Equal(t, 19, b.count("#table tr.row .track .waiting, #table tr.row .track .failed"), "its bars are there")
 	b.picture("narrow")
 }
 

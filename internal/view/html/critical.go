@@ -8,10 +8,11 @@ import (
 	"github.com/ordapply/ordapply/internal/view/events"
 )
 
-// Segment is one step of the critical path: a resource, and how long everything waited
-// for it.
+// Segment is one step of the critical path: the preparation, a resource or a hook, and how
+// long everything waited for it.
 type Segment struct {
-	Of   int           // index of the resource
+	Of   int           // index of the resource or the hook; -1 for the preparation
+	Hook bool          // Of is a hook
 	From time.Duration // since the part began: when its last wait was over
 	Cost time.Duration // from then until others could go on, or the run was over
 	// Why is the reason to wait for the segment before it: that of the edge, or that its wave
@@ -27,15 +28,21 @@ type Segment struct {
 // needs that are looked at. It suffices for each segment of a path of 2,000.
 const maxVisits = 20_000_000
 
-// CriticalPath returns the chain of resources that made the part as long as it was, from
-// the first to the last; none when nothing was applied.
+// CriticalPath returns the chain of resources and hooks that made the part as long as it
+// was, from the first to the last; none when nothing was applied.
 func (p *Part) CriticalPath(schedule string) []Segment {
 	t := newTimeline(p, schedule)
+	return p.withHooks(t.costlyEdges())
+}
+
+// costlyEdges returns the path of resources, with the time without each of its edges.
+func (t *timeline) costlyEdges() []Segment {
 	path, edges := t.path()
-	if len(path) == 0 {
-		return nil
+	whole, after := t.lengthWithout(noEdge()), time.Duration(0) // hooks that ran after it
+	if len(path) > 0 {
+		last := path[len(path)-1]
+		after = max(0, t.part.hooksEnded()-last.From-last.Cost)
 	}
-	whole := t.lengthWithout(noEdge())
 	visits := 0
 	for _, n := range byCost(path) {
 		if edges[n].to < 0 {
@@ -45,7 +52,7 @@ func (p *Part) CriticalPath(schedule string) []Segment {
 			break
 		}
 		if without := t.lengthWithout(edges[n]); whole-without > whole/100 {
-			path[n].Without = without
+			path[n].Without = without + after
 		}
 	}
 	return path
@@ -64,7 +71,8 @@ func byCost(path []Segment) []int {
 // timeline has the times of a part's resources since the part began.
 type timeline struct {
 	part     *Part
-	waves    bool // waves open one after the other
+	waves    bool          // waves open one after the other
+	start    time.Duration // when the first resource could start
 	order    []int
 	measured []span
 	began    []time.Duration // when each resource could start, by its prerequisites
@@ -86,7 +94,7 @@ type edge struct {
 func noEdge() edge { return edge{from: -1, to: -1} }
 
 func newTimeline(p *Part, schedule string) *timeline {
-	t := &timeline{part: p, waves: schedule != "graph"}
+	t := &timeline{part: p, waves: schedule != "graph", start: p.prepared()}
 	for i, r := range p.Resources {
 		t.measured = append(t.measured, p.measured(r))
 		t.order = append(t.order, i)
@@ -101,6 +109,7 @@ func newTimeline(p *Part, schedule string) *timeline {
 	t.findOpeners()
 	t.began = make([]time.Duration, len(p.Resources))
 	for i := range p.Resources {
+		t.began[i] = min(t.start, t.measured[i].applied)
 		if by := t.released(i); by.from >= 0 {
 			t.began[i] = min(t.measured[by.from].passed(by.gate), t.measured[i].applied)
 		}
@@ -224,6 +233,8 @@ func (t *timeline) path() (path []Segment, edges []edge) {
 		by, from := t.released(at), time.Duration(0)
 		if by.from >= 0 {
 			from = t.measured[by.from].passed(by.gate)
+		} else {
+			from = min(t.start, end)
 		}
 		path = append(path, Segment{Of: at, From: from, Cost: end - from, Why: by.reason})
 		edges = append(edges, by)
@@ -253,13 +264,13 @@ func (t *timeline) lengthWithout(left edge) time.Duration {
 	passed := make([]time.Duration, len(t.opener)) // by wave: when all that it waits for has passed
 	longest, opened := time.Duration(0), 0
 	for _, i := range t.order {
-		r, start := t.part.Resources[i], time.Duration(0)
+		r, start := t.part.Resources[i], t.start
 		if t.waves {
 			for ; opened < t.wave(i); opened++ {
 				passed[opened+1] = max(passed[opened+1], passed[opened])
 			}
 			if left.to != i || r.Layer != "" { // else its wave follows from the edge, and goes with it
-				start = passed[t.wave(i)]
+				start = max(start, passed[t.wave(i)])
 			}
 		}
 		for _, need := range t.needs[i] {

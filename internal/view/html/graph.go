@@ -36,8 +36,8 @@ func (p *Part) graph(schedule string) (svg template.HTML, boxes [][]int) {
 		}
 	}
 	var text strings.Builder
-	_ = plain.WriteLines(&text, func(w io.Writer) error { return drawing.WriteSVG(w, d) }) // a Builder has no errors
-	return template.HTML(text.String()), boxes                                             // WriteSVG escapes all texts
+	_ = plain.WriteLines(&text, func(w io.Writer) error { return drawing.EmbedSVG(w, d) }) // a Builder has no errors
+	return template.HTML(text.String()), boxes                                             // EmbedSVG escapes all texts
 }
 
 // plan returns the plan as the events describe it, with the resources in the same order.

@@ -24,6 +24,15 @@ var pageStyle string
 //go:embed page/tools.js
 var toolsScript string
 
+//go:embed page/zoom.js
+var zoomScript string
+
+//go:embed page/timeline.js
+var timelineScript string
+
+//go:embed page/graph.js
+var graphScript string
+
 //go:embed page/page.js
 var pageScript string
 
@@ -39,11 +48,20 @@ func Write(w io.Writer, run *Run) error {
 	if err != nil {
 		return err
 	}
-	script := "(() => {\n\"use strict\";\n" + toolsScript + pageScript + "})();\n"
+	script := "(() => {\n\"use strict\";\n" + toolsScript + zoomScript + timelineScript + graphScript + pageScript + "})();\n"
 	return page.Execute(w, map[string]any{
-		"Title": title(run), "Style": template.CSS(pageStyle), "Script": template.JS(script), "Data": template.JS(data),
+		"Heading": heading(run), "Good": run.State == "done", "Icon": icon(run.State == "done"), "Style": template.CSS(pageStyle), "Script": template.JS(script), "Data": template.JS(data),
 		"Parts": shown.Parts, "Policy": policy(pageStyle, script),
 	})
+}
+
+// icon returns a dot for the tab of the page, in the colour of the outcome.
+func icon(good bool) template.URL {
+	colour := "firebrick"
+	if good {
+		colour = "seagreen"
+	}
+	return template.URL("data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 8 8'><circle cx='4' cy='4' r='3' fill='" + colour + "'/></svg>")
 }
 
 // policy returns a Content-Security-Policy with which a browser runs this script and applies
@@ -63,23 +81,21 @@ func sourceHash(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-func title(run *Run) string {
-	return "ordapply " + run.Began.UTC().Format("2006-01-02 15:04 UTC")
-}
-
 // page.js reads the types below; times are seconds since the part began, or null.
 type pageData struct {
-	Server, Context, Schedule, State string
-	DryRun                           bool
-	ExitCode                         int
-	Began                            time.Time
-	Seconds                          float64
-	Warnings                         []string
-	Parts                            []pagePart
+	Server, Context, Schedule string
+	Commit, Message           string
+	DryRun                    bool
+	ExitCode                  int
+	Began                     time.Time
+	Seconds                   float64
+	Warnings                  []string
+	Parts                     []pagePart
 }
 
 type pagePart struct {
 	Name      string
+	User      string
 	Seconds   float64
 	Waves     []pageWave
 	Resources []pageResource
@@ -144,6 +160,7 @@ type pageFinding struct {
 
 type pageSegment struct {
 	Of         int
+	Hook       bool
 	From, Cost float64
 	Why        string
 	Without    float64
@@ -152,7 +169,7 @@ type pageSegment struct {
 // shown returns the data of a run's page.
 func shown(run *Run) pageData {
 	d := pageData{
-		Server: run.Server, Context: run.Context, Schedule: run.Schedule, State: run.State, DryRun: run.DryRun,
+		Server: run.Server, Context: run.Context, Schedule: run.Schedule, Commit: run.Commit, Message: run.Message, DryRun: run.DryRun,
 		ExitCode: run.ExitCode, Began: run.Began, Seconds: run.Ended.Sub(run.Began).Seconds(), Warnings: run.Warnings,
 	}
 	for n, p := range run.Parts {
@@ -174,7 +191,7 @@ func (p *Part) shown(name, schedule string, ended time.Time) pagePart {
 	for i, r := range p.Resources {
 		index[r.ID] = i
 	}
-	out := pagePart{Name: name, Seconds: ended.Sub(p.Began).Seconds()}
+	out := pagePart{Name: name, User: p.User, Seconds: ended.Sub(p.Began).Seconds()}
 	for _, w := range p.Waves {
 		out.Waves = append(out.Waves, pageWave{w.Wave.Wave, w.Resources, w.Name, w.State, p.since(w.Opened), p.since(w.Ended)})
 	}
@@ -189,7 +206,7 @@ func (p *Part) shown(name, schedule string, ended time.Time) pagePart {
 	}
 	out.Graph, out.Boxes = p.graph(schedule)
 	for _, s := range p.CriticalPath(schedule) {
-		out.Critical = append(out.Critical, pageSegment{Of: s.Of, From: s.From.Seconds(), Cost: s.Cost.Seconds(), Why: s.Why, Without: s.Without.Seconds()})
+		out.Critical = append(out.Critical, pageSegment{Of: s.Of, Hook: s.Hook, From: s.From.Seconds(), Cost: s.Cost.Seconds(), Why: s.Why, Without: s.Without.Seconds()})
 	}
 	return out
 }

@@ -14,6 +14,7 @@ import (
 
 // Run is one command, read from its events.
 type Run struct {
+	events.Origin
 	Server, Context string
 	DryRun          bool
 	Schedule        string
@@ -26,7 +27,8 @@ type Run struct {
 
 // Part is a run, or its rollback. Its waves are numbered from 1.
 type Part struct {
-	Revision  int // that was rolled back to; 0 in the run itself, and when it had none
+	Revision  int    // that it applies; 0 for none, and until it is stored
+	User      string // the account that stored the revision
 	Rollback  bool
 	Began     time.Time
 	Waves     []Wave
@@ -122,6 +124,8 @@ func decode(head events.Head, text []byte) (any, error) {
 		return as[events.Error](text)
 	case events.TypePlan:
 		return as[events.Plan](text)
+	case events.TypeRevision:
+		return as[events.Revision](text)
 	case events.TypeWaveStart:
 		return as[events.WaveStart](text)
 	case events.TypeWaveEnd:
@@ -175,6 +179,9 @@ func (run *Run) takeStep(line any) {
 	case events.Plan:
 		run.at(line.Head)
 		p.planned(line)
+	case events.Revision:
+		run.at(line.Head)
+		p.Revision, p.User = line.Revision, line.User
 	case events.WaveStart:
 		run.at(line.Head)
 		p.wave(line.Wave).Opened = line.Timestamp
@@ -202,6 +209,7 @@ func (run *Run) at(head events.Head) {
 func (run *Run) last() *Part { return run.Parts[len(run.Parts)-1] }
 
 func (run *Run) start(line events.RunStart) {
+	run.Origin = line.Origin
 	run.Server, run.Context, run.DryRun, run.Schedule = line.Server, line.Context, line.DryRun, line.Schedule
 	run.Parts = append(run.Parts, newPart(line.Timestamp, line.Waves))
 }

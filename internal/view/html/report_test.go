@@ -3,6 +3,7 @@ package html
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -207,4 +208,61 @@ func FuzzPage(f *testing.F) {
 		require.NoError(t, Write(&page, run))
 		require.Equal(t, 2, strings.Count(page.String(), "</script>"))
 	})
+}
+
+// The preparation and hooks are links of their own, before, between and after the resources: no
+// resource is blamed for their time.
+func TestCriticalPathHasHooks(t *testing.T) {
+	events := strings.Split(strings.TrimSpace(lines()), "\n")
+	hook := func(at int, event, name, state string, final bool) string {
+		return fmt.Sprintf(`{"version":1,"type":"hook","timestamp":"2026-01-02T03:%02d:%02dZ","kind":"Job","group":"batch","name":%q,"event":%q,"operation":"wait","state":%q,"final":%v}`, at/60, at%60, name, event, state, final)
+	}
+	ran := func(from, to int, event, name string) []string {
+		return []string{hook(from, event, name, "applying", false), hook(to, event, name, "ready", true)}
+	}
+	shift := func(lines []string, by time.Duration) (out []string) {
+		for _, line := range lines {
+			before, after, _ := strings.Cut(line, `"timestamp":"`)
+			text, after, _ := strings.Cut(after, `"`)
+			at, err := time.Parse(time.RFC3339Nano, text)
+			require.NoError(t, err)
+			out = append(out, before+`"timestamp":"`+at.Add(by).Format(time.RFC3339Nano)+`"`+after)
+		}
+		return out
+	}
+	between := slices.IndexFunc(events, func(line string) bool {
+		return strings.Contains(line, `"waveStart"`) && strings.Contains(line, `"wave":3`)
+	})
+	all := slices.Concat(
+		events[:2], ran(2, 5, "pre-upgrade", "backup"), ran(5, 9, "pre-upgrade", "migrate"),
+		shift(events[2:between], 10*time.Second), ran(196, 199, "Sync", "check"),
+		shift(events[between:len(events)-1], 15*time.Second), ran(266, 270, "post-upgrade", "test"),
+		shift(events[len(events)-1:], 25*time.Second),
+	)
+	run, err := Read(strings.NewReader(strings.Join(all, "\n") + "\n"))
+	require.NoError(t, err)
+	p := run.Parts[0]
+	var path []string
+	for _, s := range p.CriticalPath(run.Schedule) {
+		name := "preparation"
+		switch {
+		case s.Hook:
+			name = p.Hooks[s.Of].Name
+		case s.Of >= 0:
+			name = p.Resources[s.Of].Name
+		}
+		path = append(path, fmt.Sprintf("%s at %v took %v", name, s.From, s.Cost))
+	}
+	require.Equal(t, []string{
+		"preparation at 0s took 2s", "backup at 2s took 3s", "migrate at 5s took 5s", "shop at 10s took 1s", "kafka at 11s took 3m5s",
+		"check at 3m16s took 5s", "app at 3m21s took 1m4s", "test at 4m26s took 4s",
+	}, path)
+
+	all = slices.Concat(events[:2], ran(2, 9, "pre-upgrade", "migrate"), shift(events[2:len(events)-1], 10*time.Second), ran(261, 265, "post-upgrade", "test"))
+	run, err = Read(strings.NewReader(strings.Join(all, "\n") + "\n"))
+	require.NoError(t, err)
+	segments := run.Parts[0].CriticalPath(run.Schedule)
+	app := segments[len(segments)-2]
+	require.Equal(t, "env", app.Why)
+	require.Equal(t, 10*time.Second+186*time.Second+5*time.Second, app.Without, "no edge makes the hooks shorter")
 }

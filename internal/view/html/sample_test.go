@@ -13,8 +13,10 @@ import (
 func sample(n int) string {
 	s := &sampler{at: time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC), layers: []string{"", "platform", "data", "broker", "apps", "web"}}
 	s.plan(n)
-	s.line("runStart", map[string]any{"server": "https://10.0.0.1:6443", "context": "staging", "schedule": "waves", "resources": n, "waves": s.waves})
+	s.line("runStart", map[string]any{"server": "https://10.0.0.1:6443", "context": "staging", "schedule": "waves", "resources": n, "waves": s.waves, "command": "apply", "applySet": "shop", "commit": "8f94139c27", "message": "open the shop"})
 	s.line("plan", map[string]any{"resources": s.resources})
+	s.line("revision", map[string]any{"revision": 3, "user": "ci:deployer"})
+	s.at = s.at.Add(500 * time.Millisecond)
 	s.line("warning", map[string]any{"source": "plan", "message": "Deployment shop/app-9 has no readiness probe"})
 	s.line("hook", map[string]any{"kind": "Job", "group": "batch", "namespace": "shop", "name": "migrate", "event": "pre-upgrade", "operation": "apply", "state": "applying"})
 	s.at = s.at.Add(3 * time.Second)

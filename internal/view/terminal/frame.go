@@ -40,14 +40,19 @@ func (v *View) Frame(columns, rows int, now time.Time) []Line {
 		shown = shown[:max(0, room)]
 	}
 	folded -= len(shown)
-	explain := 2*len(shown) <= rows-3-len(footer)
+	explain, spare := 2*len(shown) <= rows-3-len(footer), rows-3-len(footer)-len(shown)
+	if explain {
+		spare -= len(shown)
+	}
 	table := v.layout(shown, columns, now)
 	indent := "      "
 	if table.narrow {
 		indent = "    "
 	}
 	for _, row := range shown {
-		lines = append(lines, v.line(row, table, now))
+		wrapped := v.lines(row, table, columns, min(spare, mostLines-1)+1, now)
+		spare -= len(wrapped) - 1
+		lines = append(lines, wrapped...)
 		if words := v.blocks(row.index, columns-1-len(indent)); explain && words != "" {
 			lines = append(lines, Line{Text: indent + words, Mood: Faint})
 		}
@@ -125,9 +130,12 @@ func (v *View) layout(rows []row, columns int, now time.Time) table {
 	return t
 }
 
-// line formats a row of the table. In a narrow table a failed resource is
-// marked, since the word may be cut.
-func (v *View) line(r row, t table, now time.Time) Line {
+// mostLines is the maximum number of lines of a row.
+const mostLines = 4
+
+// lines formats a row of the table, with its words in at most some lines. In a narrow table a
+// failed resource is marked, since the word may be cut.
+func (v *View) lines(r row, t table, columns, most int, now time.Time) []Line {
 	mood, words, mark := Busy, waitsFor(r.Resource), " "
 	if r.State.Final() {
 		mood, words = Bad, describe(r.Resource)
@@ -137,11 +145,39 @@ func (v *View) line(r row, t table, now time.Time) Line {
 	}
 	name := label(r.ID, t.names)
 	text := fmt.Sprintf("%s %s%s  %*s", mark, name, strings.Repeat(" ", t.names-Width(name)), t.clock, clock(r.Took(now)))
-	if t.words {
-		text += "  " + words
+	if !t.words {
+		return []Line{{Text: text, Mood: mood}}
 	}
-	return Line{Text: text, Mood: mood}
+	var lines []Line
+	for _, line := range wrapped(text+"  ", words, columns-1, max(1, most)) {
+		lines = append(lines, Line{Text: line, Mood: mood})
+	}
+	return lines
 }
+
+// wrapped returns a text and the words after it in at most some lines of a width. Lines after
+// the first one begin below the words, or further left where that leaves too little room. What
+// does not fit is cut from the last line.
+func wrapped(text, words string, columns, most int) []string {
+	indent := Width(text)
+	if columns-indent < leastWrapped {
+		indent = 4
+	}
+	lines := Wrap(strings.Fields(words), columns, text, strings.Repeat(" ", indent))
+	if len(lines) > most {
+		rest := strings.TrimSpace(strings.Join(lines[most-1:], " "))
+		if most > 1 {
+			rest = strings.Repeat(" ", indent) + rest
+		} else {
+			rest = text + words
+		}
+		lines = append(lines[:most-1], rest)
+	}
+	return lines
+}
+
+// leastWrapped is the minimum width of a column in which words are wrapped.
+const leastWrapped = 24
 
 // hookLine returns the line of the hook that is running.
 func (v *View) hookLine(columns int, now time.Time) Line {

@@ -68,7 +68,7 @@ func (v *View) headerVariants(columns int) []string {
 		return []string{words, counts + failed}
 	}
 	number := fmt.Sprintf("%d/%d", v.run.Open+1, len(v.run.Waves))
-	forms := []string{v.title(v.run.Open) + ": " + words}
+	forms := []string{v.title(v.run.Open) + ": " + words + v.overall(), v.title(v.run.Open) + ": " + words}
 	name := plain.Line(v.run.Plan.Waves[v.run.Open].Name)
 	if room := columns - Width("wave "+number+" (): "+words); name != "" && room >= leastName {
 		forms = append(forms, "wave "+number+" ("+Clip(name, room)+"): "+words)
@@ -78,6 +78,20 @@ func (v *View) headerVariants(columns int) []string {
 		forms = append(forms, fmt.Sprintf("%s: %d failed", number, bad))
 	}
 	return forms
+}
+
+// overall returns the progress of the whole run beside that of a wave: ", 70 of 101 overall"; "" in
+// a run of one wave.
+func (v *View) overall() string {
+	if len(v.run.Waves) < 2 {
+		return ""
+	}
+	all := make([]int, len(v.run.Resources))
+	for i := range all {
+		all[i] = i
+	}
+	done, _ := v.tally(all)
+	return fmt.Sprintf(", %d of %d overall", done, len(all))
 }
 
 // assumedNote returns how many are only assumed ready, or "".

@@ -12,29 +12,24 @@ type Line struct {
 	Mood Mood
 }
 
-// Mood classifies a line; terminals show it as a colour.
-type Mood int
-
-// Values of Mood.
-const (
-	Neutral Mood = iota // no colour
-	Bad                 // a failure
-	Busy                // in progress
-	Faint               // less important
-)
-
 // Screen draws frames. Every Draw is a single Write and leaves the terminal in
 // its normal state, since the process may end at any time.
 type Screen struct {
-	w      io.Writer
-	colour bool
-	drawn  []int // widths of the lines of the current frame
-	width  int   // of the terminal when the frame was drawn
+	w       io.Writer
+	colours map[Mood]string
+	drawn   []int // widths of the lines of the current frame
+	width   int   // of the terminal when the frame was drawn
 }
 
 // NewScreen returns a Screen that draws at the cursor, which must be at the
 // start of a line.
-func NewScreen(w io.Writer, colour bool) *Screen { return &Screen{w: w, colour: colour} }
+func NewScreen(w io.Writer, colour bool) *Screen {
+	s := &Screen{w: w}
+	if colour {
+		s.colours = colours(has256())
+	}
+	return s
+}
 
 // Sequences of ECMA-48 and the VT100, which every later terminal supports.
 const (
@@ -46,7 +41,7 @@ const (
 	cursorOn   = "\x1b[?25h"
 )
 
-// Draw writes permanent text, which is empty or consists of whole plain lines,
+// Draw writes permanent text, which is empty or consists of whole lines,
 // and a frame below it that replaces the last one. columns and rows are the
 // terminal's size; the frame must have fewer lines than rows.
 func (s *Screen) Draw(above string, frame []Line, columns, rows int) error {
@@ -65,7 +60,7 @@ func (s *Screen) Draw(above string, frame []Line, columns, rows int) error {
 	for _, line := range frame {
 		text := Clip(line.Text, columns-1)
 		s.drawn = append(s.drawn, Width(text))
-		b.WriteString(s.shade(line.Mood, text))
+		b.WriteString(s.Shade(Line{text, line.Mood}))
 		b.WriteString(eraseLine + "\n")
 	}
 	b.WriteString(wrapOn + eraseBelow + cursorOn)
@@ -87,10 +82,11 @@ func (s *Screen) height(columns, rows int) int {
 	return min(height, rows-1)
 }
 
-func (s *Screen) shade(mood Mood, text string) string {
-	if !s.colour || mood == Neutral {
-		return text
+// Shade returns the text of a line in the colour of its mood.
+func (s *Screen) Shade(line Line) string {
+	code := s.colours[line.Mood]
+	if code == "" || line.Text == "" {
+		return line.Text
 	}
-	code := map[Mood]string{Bad: "31", Busy: "33", Faint: "2"}[mood]
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
+	return "\x1b[" + code + "m" + line.Text + "\x1b[0m"
 }

@@ -44,7 +44,7 @@ func TestDrawnFramesLeaveNothingBehind(t *testing.T) {
 			}
 			frame = frame[:0]
 			for range rng.IntN(rows) {
-				frame = append(frame, Line{strings.Repeat("f", 1+rng.IntN(2*columns)), Mood(rng.IntN(4))})
+				frame = append(frame, Line{strings.Repeat("f", 1+rng.IntN(2*columns)), Mood(rng.IntN(5))})
 			}
 			require.NoError(t, s.Draw(above, frame, columns, rows))
 			require.True(t, screen.Sane())

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ordapply/ordapply/apply/event"
@@ -73,11 +72,11 @@ func (v *View) indexDependents() {
 }
 
 // Take processes an event and returns the permanent lines that it causes.
-func (v *View) Take(e event.Event) string {
+func (v *View) Take(e event.Event) []Line {
 	if change := v.run.Take(e); change.Kind == track.WaveEnded {
-		return v.endWave(e.Wave, e.Time, false)
+		return []Line{v.endWave(e.Wave, e.Time, false)}
 	}
-	return ""
+	return nil
 }
 
 // Interrupt records that the run was asked to stop.
@@ -85,10 +84,10 @@ func (v *View) Interrupt() { v.interrupted = true }
 
 // End closes the open wave after a failure, and lists resources that are unsettled or
 // deferred with their last wait. Failures have been listed before.
-func (v *View) End() string {
-	var b strings.Builder
+func (v *View) End() []Line {
+	var lines []Line
 	if v.run.Open != track.None {
-		b.WriteString(v.endWave(v.run.Open, v.run.Last, true))
+		lines = append(lines, v.endWave(v.run.Open, v.run.Last, true))
 	}
 	left := 0
 	for _, r := range v.run.Resources {
@@ -96,22 +95,22 @@ func (v *View) End() string {
 			continue
 		}
 		if left++; left <= mostRows {
-			plain.Fprintf(&b, "  %s: %s\n", r.ID.String(), describe(&r))
+			lines = append(lines, Line{Text: plain.Line(fmt.Sprintf("  %s: %s", r.ID, describe(&r)))})
 		}
 	}
 	if left > mostRows {
-		plain.Fprintf(&b, "  and %d more\n", left-mostRows)
+		lines = append(lines, Line{Text: fmt.Sprintf("  and %d more", left-mostRows)})
 	}
-	return b.String()
+	return lines
 }
 
 // endWave returns a line about a wave that ended, early after a failure: the states of
 // its resources, and the slowest one if it was slow.
-func (v *View) endWave(n int, at time.Time, early bool) string {
+func (v *View) endWave(n int, at time.Time, early bool) Line {
 	wave := v.run.Waves[n]
 	title, took, counts := v.title(n), span(at.Sub(wave.Opened)), v.run.Count(n).Text(nil)
 	if early {
-		return fmt.Sprintf("%s: ended after %s: %s\n", title, took, counts)
+		return Line{Text: fmt.Sprintf("%s: ended after %s: %s", title, took, counts), Mood: Bad}
 	}
 	line := fmt.Sprintf("%s: %s in %s", title, counts, took)
 	if len(wave.Members) > 1 {
@@ -122,7 +121,7 @@ func (v *View) endWave(n int, at time.Time, early bool) string {
 			line += ", slowest " + plain.Line(r.ID.String())
 		}
 	}
-	return line + "\n"
+	return Line{Text: line, Mood: Good}
 }
 
 func (v *View) title(wave int) string { return plain.Line(v.run.Plan.WaveTitle(wave)) }

@@ -30,6 +30,8 @@ const short = (name) => {
   return layers.length > 3 ? layers.slice(0, 2).join(", ") + " and " + (layers.length - 2) + " others" : name;
 };
 
+const changes = ["created", "configured", "deleted", "unchanged", "absent", "kept", "none"];
+const changeText = (change) => change === "none" ? "not applied" : change;
 const bad = (state) => state === "failed" || state === "timedOut";
 const good = (state) => ["ready", "applied", "deleted", "done"].includes(state);
 const stateClass = (state) => bad(state) ? "bad" : good(state) ? "good" : "soft";
@@ -51,5 +53,5 @@ const pager = (element, size, draw) => {
     element.replaceChildren(back, make("span", null, (from + 1) + "–" + end + " of " + all.length.toLocaleString("en")), on);
     if (focus) (focus === "first" && !back.disabled || on.disabled ? back : on).focus();
   };
-  return { show: (list, at) => { all = list; turn(at || 0); } };
+  return { show: (list, at) => { all = list; turn(at || 0); }, from: () => from };
 };
