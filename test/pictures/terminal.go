@@ -13,7 +13,7 @@ import (
 )
 
 // The size of the terminal.
-const columns, rows = 92, 20
+const columns, rows = 100, 20
 
 // record runs ordapply on a terminal, which script of util-linux provides, and returns, below
 // the command, the frame that had the most lines in the colour of work in progress, and of these
