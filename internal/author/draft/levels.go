@@ -220,7 +220,7 @@ func (p *proposal) whyOf(g int) []string {
 		}
 	}
 	for _, r := range p.relations {
-		if r.why != "" && !(r.guess && len(edges) > 0) && r.to == g && p.behind[g][r.from] && !slices.Contains(others, r.why) {
+		if r.why != "" && (!r.guess || len(edges) == 0) && r.to == g && p.behind[g][r.from] && !slices.Contains(others, r.why) {
 			others = append(others, r.why)
 		}
 	}

@@ -30,10 +30,10 @@ type PodProblem struct {
 
 // Words describes the problem with its duration. The termination message of the program is
 // left out: it may contain anything.
-func (p PodProblem) Words() string {
-	text := p.Text + p.since
-	if p.Message != "" && !p.FromProgram {
-		text += ": " + p.Message
+func (t PodProblem) Words() string {
+	text := t.Text + t.since
+	if t.Message != "" && !t.FromProgram {
+		text += ": " + t.Message
 	}
 	return plain.Clip(plain.OneLine(text), TextWidth)
 }
