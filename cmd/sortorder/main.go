@@ -42,9 +42,6 @@ Exit codes: 0 success, 1 failure, 2 usage error.
 `
 
 func main() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400) // a third less time in a build; large streams meet the limit
-	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(512 << 20) // with 100,000 resources uncollected garbage would exceed that
 	}

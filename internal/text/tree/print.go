@@ -1,7 +1,6 @@
 package tree
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -28,16 +27,15 @@ func Encode(node *yaml.Node) ([]byte, error) {
 
 // printed returns a node's text if it parses back to the same content.
 func printed(node *yaml.Node) ([]byte, error) {
-	var out bytes.Buffer
-	encoder := yaml.NewEncoder(&out)
-	if err := errors.Join(encoder.Encode(node), encoder.Close()); err != nil {
+	text, err := inParts(node)
+	if err != nil {
 		return nil, fmt.Errorf("print: %w", err)
 	}
-	back, err := ParseAll(out.Bytes())
+	back, err := ParseAll(text)
 	if err != nil || len(back) != 1 || !SameContent(content(node), content(back[0])) {
 		return nil, errors.New("the YAML printer would change it: write it in a plainer style")
 	}
-	return out.Bytes(), nil
+	return text, nil
 }
 
 // workAroundEncoder works around errors of the encoder, which prints an empty null in flow
