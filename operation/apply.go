@@ -158,6 +158,7 @@ func (a *Apply) unstarted(c *console.Console, files *report.Files, err error) er
 func (a *Apply) applier(s session, onEvent func(event.Event)) apply.Applier {
 	return apply.Applier{
 		Cluster:        s.files.Of(s.target.Cluster),
+		Schemas:        s.target.Schemas,
 		Manager:        a.FieldManager,
 		Namespace:      s.target.Scope.Namespace,
 		ForceConflicts: applyset.Force(a.ForceConflicts),

@@ -96,6 +96,7 @@ func (p *Preview) run(ctx context.Context, c *console.Console) (*plan.Previewed,
 	out.Plan.Notes = append(out.Plan.Notes, wait.AbsentNotes(ctx, kube.NewReadOnly(out.Target.Cluster), out.Plan)...)
 	applier := apply.Applier{
 		Cluster:        out.Target.Cluster,
+		Schemas:        out.Target.Schemas,
 		Manager:        p.FieldManager,
 		Namespace:      out.Target.Scope.Namespace,
 		ForceConflicts: applyset.Force(p.ForceConflicts),

@@ -19,15 +19,18 @@ const (
 // Reason explains an edge or a place: the rule that applied, and the part of
 // the manifests that triggered it. It is for people; nothing depends on Detail.
 type Reason struct {
-	Rule   Rule   // for example "pod-template", "layer", "prerequisite"
+	Rule   Rule   // for example "pod-template", "layer", "prerequisite"; "" if Detail says all
 	Detail string // for example `env DB_PASSWORD`, `layer data after foundation`
 	Where  string // position of that manifest, as Resource.Source; "" if there are several
 }
 
 // String returns the reason without its position: "pod-template: env DB_PASSWORD".
 func (r Reason) String() string {
-	if r.Detail == "" {
+	switch {
+	case r.Detail == "":
 		return string(r.Rule)
+	case r.Rule == "":
+		return r.Detail
 	}
 	return string(r.Rule) + ": " + r.Detail
 }
