@@ -12,6 +12,7 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/internal/run/preflight"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/internal/view/events"
 	"github.com/ordapply/ordapply/operation/option"
 	"github.com/ordapply/ordapply/state/history"
@@ -84,7 +85,7 @@ func (a Apply) Check(ctx context.Context, c *console.Console) error {
 	}
 	s, err := a.prepare(ctx, c, &report.Files{})
 	if err == nil && !a.KeepGoing { // the run's own checks
-		err = preflight.Checks{Cluster: s.target.Cluster, Plan: s.plan, KindTimeout: a.KindTimeout}.WithoutReads(s.stream.Objects)
+		err = preflight.Checks{Cluster: kube.NewReadOnly(s.target.Cluster), Plan: s.plan, KindTimeout: a.KindTimeout}.WithoutReads(s.stream.Objects)
 	}
 	return err
 }

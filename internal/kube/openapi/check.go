@@ -1,39 +1,55 @@
 package openapi
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	smdschema "sigs.k8s.io/structured-merge-diff/v6/schema"
 
 	"github.com/ordapply/ordapply/internal/nearest"
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
-// Check returns what the API server would refuse in an object: fields that its kind does not
-// define, each with the nearest name, and values of another type. All are listed, by path, and
-// no value is; none if the type of the object is not known.
-func (t Types) Check(obj *unstructured.Unstructured) []string {
+// Check returns an error that lists what the API server refuses in an object: fields that its
+// kind does not define, each with the nearest name, and values of another type; nil if there is
+// nothing, or if the type of the object is not known. No value of a Secret is printed.
+func (t Types) Check(obj *unstructured.Unstructured) error {
 	of, known := t.of[obj.GroupVersionKind()]
 	if !known {
 		return nil
 	}
-	c := checker{schema: of.Schema}
+	c := checker{schema: of.Schema, secret: obj.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Secret"}}
 	c.value(of.TypeRef, obj.Object, "")
-	return c.found
+	switch {
+	case len(c.wrong) > 0:
+		for _, one := range c.unknown {
+			c.wrong = append(c.wrong, one.path+" is not a field of its kind"+one.hint)
+		}
+		return errors.New("the manifest has values of the wrong type: " + strings.Join(c.wrong, "; "))
+	case len(c.unknown) > 0:
+		var fields []string
+		for _, one := range c.unknown {
+			fields = append(fields, one.path+one.hint)
+		}
+		return errors.New("the manifest has a field that its kind does not define: " + strings.Join(fields, "; "))
+	}
+	return nil
 }
 
 // checker walks an object and its type.
 type checker struct {
-	schema *smdschema.Schema
-	found  []string
+	schema  *smdschema.Schema
+	secret  bool // it is a Secret
+	wrong   []string
+	unknown []unknownField
 }
 
-func (c *checker) add(format string, args ...any) {
-	c.found = append(c.found, fmt.Sprintf(format, args...))
-}
+type unknownField struct{ path, hint string }
 
 // value checks a value. Null fits every type.
 func (c *checker) value(ref smdschema.TypeRef, value any, path string) {
@@ -59,7 +75,19 @@ func (c *checker) value(ref smdschema.TypeRef, value any, path string) {
 			return
 		}
 	}
-	c.add("%s must be %s and is %s", path, wanted(atom), typeOf(value))
+	c.wrong = append(c.wrong, path+" must be "+wanted(atom)+", got "+c.got(wanted(atom), value))
+}
+
+// got describes a value of the wrong type.
+func (c *checker) got(wanted string, value any) string {
+	of := typeOf(value)
+	if wanted != aString || of == aMap || of == aList {
+		return of
+	}
+	if c.secret {
+		return "another type"
+	}
+	return fmt.Sprintf("%v as YAML reads it: quote the value", value) // no is read as false, 0644 as 420
 }
 
 // fields checks the fields of a map.
@@ -72,7 +100,7 @@ func (c *checker) fields(m *smdschema.Map, value map[string]any, path string) {
 		case m.ElementType != smdschema.TypeRef{}:
 			c.value(m.ElementType, value[name], plain.Field(path, name))
 		default:
-			c.add("unknown field %s%s", plain.Field(path, name), likely(name, m, value))
+			c.unknown = append(c.unknown, unknownField{plain.Field(path, name), likely(name, m, value)})
 		}
 	}
 }

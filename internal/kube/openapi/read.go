@@ -2,10 +2,11 @@
 // schemas that it publishes: as it does itself, with the types of structured-merge-diff.
 //
 //	types := openapi.Read(ctx, client, map[schema.GroupVersionKind]bool{deployment: true})
-//	problems := types.Check(manifest) // "unknown field spec.replica (did you mean replicas?)"
+//	err := types.Check(manifest) // "the manifest has a field that its kind does not define: spec.replica (did you mean replicas?)"
 package openapi
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"regexp"
@@ -124,7 +125,7 @@ func namesOf(schemas map[string]json.RawMessage, kinds []schema.GroupVersionKind
 		var head struct {
 			Kinds []schema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
 		}
-		if json.Unmarshal(text, &head) != nil || len(head.Kinds) != 1 { // several: DeleteOptions and other types of the API itself
+		if !bytes.Contains(text, []byte("x-kubernetes-group-version-kind")) || json.Unmarshal(text, &head) != nil || len(head.Kinds) != 1 { // several: DeleteOptions and other types of the API itself
 			continue
 		}
 		for _, kind := range kinds {

@@ -2,17 +2,17 @@ package preflight
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/internal/kube/openapi"
 	"github.com/ordapply/ordapply/internal/plan/mutation"
 	"github.com/ordapply/ordapply/internal/plan/references"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -20,7 +20,8 @@ import (
 // FieldErrors returns a function that returns the error of a step whose manifest has fields or
 // types of values that the API server refuses, as its schemas say. A step that would send
 // nothing, or whose values are still to be filled in, has none. Neither has a custom resource
-// whose definition the run may change before: in the stream, or by a program that it starts.
+// whose definition the run may change before: in the stream, or by a program that it starts. Of
+// another custom resource the API server is asked once more.
 func (c Checks) FieldErrors(ctx context.Context) func(i int) error {
 	bodies := map[int]*unstructured.Unstructured{}
 	if c.Schemas != nil {
@@ -38,12 +39,27 @@ func (c Checks) FieldErrors(ctx context.Context) func(i int) error {
 		if bodies[i] == nil {
 			return nil
 		}
-		problems := types.Check(bodies[i])
-		if len(problems) == 0 {
+		err := types.Check(bodies[i])
+		if err == nil || isCustom(bodies[i]) && !c.refuses(ctx, bodies[i]) {
 			return nil
 		}
-		return event.WithCode(event.CodeInvalid, fmt.Errorf("the manifest does not match the schema of its kind: %s", strings.Join(problems, "; ")))
+		return event.WithCode(event.CodeInvalid, err)
 	}
+}
+
+func isCustom(obj *unstructured.Unstructured) bool {
+	return !object.IsNative(obj.GroupVersionKind().Group)
+}
+
+// refuses reports whether the API server refuses fields of an object in a dry run. The schema of
+// a custom resource may be published later than it is in force.
+func (c Checks) refuses(ctx context.Context, obj *unstructured.Unstructured) bool {
+	kind, served := kube.KindsOf(c.Cluster)(obj.GroupVersionKind())
+	if !served {
+		return false
+	}
+	_, err := c.Cluster.Apply(ctx, kind, obj, kube.PatchOptions{Manager: c.Reader.Owner.Manager, Force: true})
+	return fault.IsSchemaError(err)
 }
 
 // checkedBodies returns what the run would send of each step that is checked.
@@ -61,8 +77,7 @@ func (c Checks) checkedBodies() map[int]*unstructured.Unstructured {
 			at, inPlan := positions[id]
 			return inPlan && changes(at)
 		})
-		custom := !object.IsNative(manifest.GroupVersionKind().Group)
-		if custom && (programs || isProvided) || mutation.Has(manifest.GetAnnotations()) {
+		if isCustom(manifest) && (programs || isProvided) || mutation.Has(manifest.GetAnnotations()) {
 			continue
 		}
 		if body, err := c.Reader.Bodies.BodyFor(manifest, c.Reads[i].Live, c.Reader.Owner); err == nil {

@@ -21,7 +21,7 @@ import (
 
 // Checks are the checks of a run.
 type Checks struct {
-	Cluster     kube.Reads
+	Cluster     kube.ReadOnly
 	Reader      request.Reader // has the manifest of each step
 	Reads       []request.LiveObject
 	Plan        *ordering.Plan
