@@ -12,8 +12,8 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/internal/run/preflight"
-	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/internal/view/events"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/operation/option"
 	"github.com/ordapply/ordapply/state/history"
 )

@@ -35,7 +35,7 @@ func (b *planner) why(v int32) ordering.Reason {
 	case at == edges.Placed || at == edges.ByDefault:
 		return because(b.Sets[b.LayerOf[v]], at)
 	}
-	return ordering.Reason{Rule: "references", Detail: "no dependencies in this stream"}
+	return ordering.Reason{Rule: ordering.RuleReferences, Detail: "no dependencies in this stream"}
 }
 
 // whyFirst returns why a CRD or a Namespace goes first: without an order, no selector could
@@ -129,7 +129,7 @@ func (b *planner) whyPushed(e graph.Edge) ordering.Reason {
 	case b.IsResource(e.From):
 		return ordering.Reason{Detail: b.after(e), Where: e.Why.Where}
 	case b.isPrerequisites(e.From):
-		return ordering.Reason{Detail: "after CRDs and Namespaces"}
+		return ordering.Reason{Rule: ordering.RulePrerequisites, Detail: "after CRDs and Namespaces"}
 	}
 	return e.Why
 }

@@ -24,16 +24,13 @@ const (
 	changeLines = 12
 )
 
-// widestID is the maximum width of the column of names.
-const widestID = 60
-
 // WriteText prints, wave by wave, the resources that would change: each with its action, the
 // reason for its wave and the changed fields. An unchanged one is listed if there is something
 // to say about it, and otherwise counted.
 func (p *Previewed) WriteText(w io.Writer, how Style) error {
 	var b strings.Builder
 	rows := p.listed(how.All)
-	width := idWidth(rows)
+	width := how.nameWidth(longestName(rows))
 	p.Plan.WriteHooks(&b, ordering.PlannedHook.Before)
 	for wave := range p.Plan.Waves {
 		p.writeWave(&b, how, wave, width, rows)
@@ -98,8 +95,9 @@ func WriteWaves(w io.Writer, planned *ordering.Plan, how Style) error {
 	var b strings.Builder
 	width := 0
 	for _, step := range planned.Steps {
-		width = min(max(width, len(step.ID.String())), widestID)
+		width = max(width, len(step.ID.String()))
 	}
+	width = how.nameWidth(width)
 	planned.WriteHooks(&b, ordering.PlannedHook.Before)
 	for wave := range planned.Waves {
 		b.WriteString(how.title(planned.WaveTitle(wave)))
@@ -218,10 +216,10 @@ func (p *Previewed) Warn(w io.Writer) {
 	}
 }
 
-func idWidth(rows []preview.Row) int {
+func longestName(rows []preview.Row) int {
 	width := 0
 	for _, row := range rows {
 		width = max(width, len(row.ID.String()))
 	}
-	return min(width, widestID)
+	return width
 }

@@ -39,6 +39,15 @@ func StyleFor(c *console.Console, all bool) Style {
 // detailIndent is the indentation of the lines below a resource.
 const detailIndent = "             "
 
+// nameWidth returns the width of the column of names, given the longest.
+func (how Style) nameWidth(longest int) int {
+	widest := 60
+	if how.columns > 0 {
+		widest = min(widest, max(0, how.columns-len(detailIndent)-2-leastReason))
+	}
+	return min(longest, widest)
+}
+
 // leastReason is the width below which a reason begins on a line of its own.
 const leastReason = 24
 
@@ -50,7 +59,10 @@ func (how Style) title(text string) string {
 // row returns the lines of a resource: the action, its name, and the reason for its wave next to
 // the name or below it.
 func (how Style) row(action string, colour terminal.Colour, name string, why ordering.Reason) string {
-	reason, at := plain.Line(why.String()), terminal.Width(action+name)+2
+	reason, at := "", terminal.Width(action+name)+2
+	if why.Says() {
+		reason = plain.Line(why.String())
+	}
 	lead := how.painter.Paint(colour, action) + name
 	switch {
 	case reason == "":
