@@ -9,6 +9,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/track"
+	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/cli/connect"
 	"github.com/ordapply/ordapply/internal/live/diagnose"
 	"github.com/ordapply/ordapply/internal/plain"
@@ -152,7 +153,7 @@ func (p *printer) shared(g *group) {
 // folds reports whether the end of a resource needs no line of its own: it was unchanged,
 // and there is nothing to say about it that the summary does not.
 func (p *printer) folds(t track.Transition) bool {
-	return t.Kind == track.Ended && t.Unchanged && (t.State == event.Ready || p.dryRun && t.State == event.Applied) && (t.Detail == "" || t.Assumed) && !p.everyLine
+	return t.Kind == track.Ended && t.Unchanged && (t.State == event.Ready || p.dryRun && t.State == event.Applied) && (t.Detail == "" || t.Assumed && t.Health == health.GradeHealthy) && !p.everyLine
 }
 
 // unfold prints the held lines: how many resources did the same as another, and how many

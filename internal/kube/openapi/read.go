@@ -137,11 +137,9 @@ func namesOf(schemas map[string]json.RawMessage, kinds []schema.GroupVersionKind
 	return names
 }
 
-// reference is a reference of a schema to another.
-var reference = regexp.MustCompile(`"#/components/schemas/([^"]+)"`)
-
 // reachable decodes schemas, and those to which they refer.
 func reachable(schemas map[string]json.RawMessage, roots map[schema.GroupVersionKind]string) (map[string]*spec.Schema, error) {
+	reference := regexp.MustCompile(`"#/components/schemas/([^"]+)"`)
 	models := map[string]*spec.Schema{}
 	var next []string
 	for _, name := range roots {
