@@ -59,7 +59,7 @@ func (c Checks) refuses(ctx context.Context, obj *unstructured.Unstructured) boo
 		return false
 	}
 	_, err := c.Cluster.Apply(ctx, kind, obj, kube.PatchOptions{Manager: c.Reader.Owner.Manager, Force: true})
-	return fault.IsSchemaError(err)
+	return err != nil && fault.IsSchemaError(err)
 }
 
 // checkedBodies returns what the run would send of each step that is checked.
