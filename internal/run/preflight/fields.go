@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/internal/kube/openapi"
 	"github.com/ordapply/ordapply/internal/plan/mutation"
@@ -64,20 +65,18 @@ func (c Checks) refuses(ctx context.Context, obj *unstructured.Unstructured) boo
 
 // checkedBodies returns what the run would send of each step that is checked.
 func (c Checks) checkedBodies() map[int]*unstructured.Unstructured {
-	bodies, positions := map[int]*unstructured.Unstructured{}, c.Plan.Positions()
-	changes := func(i int) bool { return !c.Reader.IsUnchanged(i, c.Reads[i]) }
-	programs := slices.ContainsFunc(c.Plan.Hooks, ordering.PlannedHook.Before)
+	bodies, positions, sent := map[int]*unstructured.Unstructured{}, c.Plan.Positions(), c.sent()
+	programs := c.firstPrograms(sent)
 	for i, s := range c.Plan.Steps {
 		manifest := c.manifest(i)
-		if !changes(i) {
+		if !sent[i] || mutation.Has(manifest.GetAnnotations()) {
 			continue
 		}
-		programs = programs || references.PodSpec(manifest.Object) != nil
 		isProvided := slices.ContainsFunc(s.ProvidedBy, func(id object.ID) bool {
 			at, inPlan := positions[id]
-			return inPlan && changes(at)
+			return inPlan && sent[at]
 		})
-		if isCustom(manifest) && (programs || isProvided) || mutation.Has(manifest.GetAnnotations()) {
+		if isCustom(manifest) && (isProvided || s.Wave >= programs) {
 			continue
 		}
 		if body, err := c.Reader.Bodies.BodyFor(manifest, c.Reads[i].Live, c.Reader.Owner); err == nil {
@@ -85,4 +84,30 @@ func (c Checks) checkedBodies() map[int]*unstructured.Unstructured {
 		}
 	}
 	return bodies
+}
+
+// firstPrograms returns the first wave in which the run starts programs: Pods that it changes,
+// or hooks before the waves. Without programs it is the number of waves.
+func (c Checks) firstPrograms(sent []bool) int {
+	if slices.ContainsFunc(c.Plan.Hooks, ordering.PlannedHook.Before) {
+		return 0
+	}
+	first := len(c.Plan.Waves)
+	for i, s := range c.Plan.Steps {
+		if sent[i] && s.Wave < first && references.PodSpec(c.manifest(i).Object) != nil {
+			first = s.Wave
+		}
+	}
+	return first
+}
+
+// sent reports for each step whether the run would send it.
+func (c Checks) sent() []bool {
+	out := make([]bool, len(c.Plan.Steps))
+	for i, read := range c.Reads {
+		policy, _ := c.Reader.Policy(i, read.Live)
+		mayWrite := policy == applyset.Apply || policy == applyset.CreateOnly && read.Live == nil
+		out[i] = mayWrite && !c.Reader.IsUnchanged(i, read)
+	}
+	return out
 }
