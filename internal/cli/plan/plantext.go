@@ -66,11 +66,11 @@ func (p *Previewed) writeWave(b *strings.Builder, how Style, wave, width int, ro
 	if len(rows) == 0 && !slices.ContainsFunc(p.Plan.Hooks, inWave) {
 		return
 	}
-	b.WriteString(how.title(p.waveTitle(wave)))
+	plain.Fprintln(b, p.waveTitle(wave))
 	for i, row := range rows {
-		b.WriteString(how.row(fmt.Sprintf("  %-9s  ", row.Action), actionColour(row.Action), plain.Sprintf("%-*s", width, row.ID), row.Why))
+		b.WriteString(how.row(fmt.Sprintf("  %-9s  ", row.Action), actionMood(row.Action), plain.Sprintf("%-*s", width, row.ID), row.Why))
 		for _, line := range foldedDetails(rows, i) {
-			b.WriteString(detailIndent + how.painter.Paint(line.colour, plain.Clip(plain.Line(line.text), changeWidth)) + "\n")
+			b.WriteString(detailIndent + how.in(line.mood, plain.Clip(plain.Line(line.text), changeWidth)) + "\n")
 		}
 	}
 	p.Plan.WriteHooks(b, inWave)
@@ -100,10 +100,10 @@ func WriteWaves(w io.Writer, planned *ordering.Plan, how Style) error {
 	width = how.nameWidth(width)
 	planned.WriteHooks(&b, ordering.PlannedHook.Before)
 	for wave := range planned.Waves {
-		b.WriteString(how.title(planned.WaveTitle(wave)))
+		plain.Fprintln(&b, planned.WaveTitle(wave))
 		for _, step := range planned.Steps {
 			if step.Wave == wave {
-				b.WriteString(how.row("  ", "", plain.Sprintf("%-*s", width, step.ID), step.Why))
+				b.WriteString(how.row("  ", terminal.Neutral, plain.Sprintf("%-*s", width, step.ID), step.Why))
 			}
 		}
 		planned.WriteHooks(&b, func(h ordering.PlannedHook) bool { return h.In(wave) })
@@ -153,27 +153,27 @@ func (p *Previewed) waveTitle(wave int) string {
 
 // detail is a line below a resource.
 type detail struct {
-	text   string
-	colour terminal.Colour
+	text string
+	mood terminal.Mood
 }
 
 // details returns the detail, error and changes of a row as lines.
 func details(row preview.Row) []detail {
 	var lines []detail
-	add := func(colour terminal.Colour, texts ...string) {
+	add := func(mood terminal.Mood, texts ...string) {
 		for _, text := range texts {
-			lines = append(lines, detail{text, colour})
+			lines = append(lines, detail{text, mood})
 		}
 	}
 	if row.Detail != "" {
-		add("", row.Detail)
+		add(terminal.Neutral, row.Detail)
 	}
 	var failure *event.Error
 	if errors.As(row.Err, &failure) {
-		add("", marked(failure.Err)...)
+		add(terminal.Neutral, marked(failure.Err)...)
 	}
 	for _, change := range changes(row) {
-		add(changeColour(change.Kind), change.Lines(changeLines)...)
+		add(changeMood(change.Kind), change.Lines(changeLines)...)
 	}
 	return lines
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/preview"
+	"github.com/ordapply/ordapply/internal/view/terminal"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -25,7 +27,7 @@ func TestErrorsOfDiffAreEscaped(t *testing.T) {
 func TestReasonsWrap(t *testing.T) {
 	why := ordering.Reason{Detail: "after ServiceAccount api (serviceAccountName)"}
 	row := func(columns int) string {
-		return Style{columns: columns}.row("  update     ", "", "Secret shop/db", why)
+		return Style{columns: columns}.row("  update     ", 0, "Secret shop/db", why)
 	}
 	require.Equal(t, "  update     Secret shop/db  after ServiceAccount api (serviceAccountName)\n", row(0))
 	require.Equal(t, "  update     Secret shop/db  after ServiceAccount api\n"+
@@ -33,7 +35,17 @@ func TestReasonsWrap(t *testing.T) {
 	require.Equal(t, "  update     Secret shop/db\n"+
 		"             after ServiceAccount api\n"+
 		"             (serviceAccountName)\n", row(40))
-	require.Equal(t, "  update     Secret shop/db\n", Style{}.row("  update     ", "", "Secret shop/db  ", ordering.Reason{}))
+	require.Equal(t, "  update     Secret shop/db\n", Style{}.row("  update     ", 0, "Secret shop/db  ", ordering.Reason{}))
+}
+
+// An action and the fields that it adds or removes have the colours of the live view.
+func TestColours(t *testing.T) {
+	how := Style{shade: func(line terminal.Line) string { return fmt.Sprint("<", line.Mood, ">", line.Text) }}
+	p := previewOf("app", preview.Row{ID: object.ID{Kind: "ConfigMap", Name: "a"}, Action: preview.ActionUpdate, Live: configMap("a", "b"), Merged: configMap("a", "c")})
+	p.Preview.Rows[0].Merged.SetLabels(map[string]string{"d": "e"})
+	var b strings.Builder
+	require.NoError(t, p.WriteText(&b, how))
+	require.Contains(t, b.String(), "<2>  update     ConfigMap a\n"+detailIndent+"<0>data.text: b -> c\n"+detailIndent+"<4>+ metadata.labels: ")
 }
 
 // Only changes are listed; a wave without any is left out, and what would be kept has a reason.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"os"
 	"strings"
 
 	"golang.org/x/term"
@@ -16,9 +17,9 @@ import (
 
 // Style is how the text of a plan is printed.
 type Style struct {
-	All     bool // also what would not change
-	columns int  // at which reasons are wrapped; 0: nowhere
-	painter terminal.Painter
+	All     bool                       // also what would not change
+	columns int                        // at which reasons are wrapped; 0: nowhere
+	shade   func(terminal.Line) string // colours a line; nil: as it is
 }
 
 // StyleFor returns the style for standard output: on a terminal with colours, and with reasons
@@ -29,11 +30,21 @@ func StyleFor(c *console.Console, all bool) Style {
 	if file == nil {
 		return how
 	}
-	how.painter = terminal.NewPainter(file)
-	if columns, _, err := term.GetSize(int(file.Fd())); err == nil { // fails if it is no terminal
-		how.columns = columns
+	columns, _, err := term.GetSize(int(file.Fd()))
+	if err != nil { // it is no terminal
+		return how
 	}
+	how.columns = columns
+	how.shade = terminal.NewScreen(file, terminal.MayDraw() && os.Getenv("NO_COLOR") == "").Shade
 	return how
+}
+
+// in returns a text in the colour of a mood.
+func (how Style) in(mood terminal.Mood, text string) string {
+	if how.shade == nil {
+		return text
+	}
+	return how.shade(terminal.Line{Text: text, Mood: mood})
 }
 
 // detailIndent is the indentation of the lines below a resource.
@@ -51,19 +62,14 @@ func (how Style) nameWidth(longest int) int {
 // leastReason is the width below which a reason begins on a line of its own.
 const leastReason = 24
 
-// title returns the line of a wave.
-func (how Style) title(text string) string {
-	return how.painter.Paint(terminal.Bold, plain.Line(text)) + "\n"
-}
-
 // row returns the lines of a resource: the action, its name, and the reason for its wave next to
 // the name or below it.
-func (how Style) row(action string, colour terminal.Colour, name string, why ordering.Reason) string {
+func (how Style) row(action string, mood terminal.Mood, name string, why ordering.Reason) string {
 	reason, at := "", terminal.Width(action+name)+2
 	if why.Says() {
 		reason = plain.Line(why.String())
 	}
-	lead := how.painter.Paint(colour, action) + name
+	lead := how.in(mood, action) + name
 	switch {
 	case reason == "":
 		return strings.TrimRight(lead, " ") + "\n"
@@ -80,26 +86,26 @@ func (how Style) wrapped(text, indent string) string {
 	return strings.Join(terminal.Wrap(strings.Fields(text), how.columns, indent, indent), "\n") + "\n"
 }
 
-// actionColour returns the colour of an action.
-func actionColour(action preview.Action) terminal.Colour {
+// actionMood returns the mood of an action.
+func actionMood(action preview.Action) terminal.Mood {
 	switch action {
 	case preview.ActionCreate:
-		return terminal.Green
+		return terminal.Good
 	case preview.ActionUpdate, preview.ActionAdopt:
-		return terminal.Bold
+		return terminal.Busy
 	case preview.ActionRecreate, preview.ActionPrune, preview.ActionError:
-		return terminal.Red
+		return terminal.Bad
 	}
-	return ""
+	return terminal.Neutral
 }
 
-// changeColour returns the colour of a changed field.
-func changeColour(kind diff.Kind) terminal.Colour {
+// changeMood returns the mood of a changed field.
+func changeMood(kind diff.Kind) terminal.Mood {
 	switch kind {
 	case diff.Added:
-		return terminal.Green
+		return terminal.Good
 	case diff.Removed:
-		return terminal.Red
+		return terminal.Bad
 	}
-	return ""
+	return terminal.Neutral
 }
