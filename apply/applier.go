@@ -38,6 +38,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/openapi"
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/preview"
@@ -59,6 +60,9 @@ import (
 // are many because each is an option of its own.
 type Applier struct {
 	Cluster kube.Cluster // required
+	// Schemas are the OpenAPI schemas of the cluster, by which unknown fields and wrong types are
+	// found before the first write; default: the API server finds them, object by object.
+	Schemas openapi.Client
 	// Manager is the field manager; default "ordapply".
 	Manager string
 	// Namespace is for namespaced objects without one, whose kind was not served when their
@@ -175,7 +179,7 @@ func (a Applier) Send(ctx context.Context, obj *unstructured.Unstructured) error
 func (a Applier) Preview(ctx context.Context, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) (*preview.Preview, error) {
 	a = a.withDefaults()
 	return preview.Of(ctx, preview.Input{
-		Cluster: kube.NewReadOnly(a.Cluster), Plan: plan, Objects: objects, Manager: a.Manager, Membership: a.Membership, ForceConflicts: a.ForceConflicts,
+		Cluster: kube.NewReadOnly(a.Cluster), Plan: plan, Objects: objects, Manager: a.Manager, Schemas: a.Schemas, Membership: a.Membership, ForceConflicts: a.ForceConflicts,
 		Health: a.Health, Workers: a.Workers, Sent: a.Sent, Timeout: a.Timeout, GoingBack: a.GoingBack,
 		KindTimeout: a.KindTimeout, NewNamespace: a.NewNamespace, MayRecreate: a.MayRecreate,
 	})

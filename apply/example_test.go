@@ -90,9 +90,9 @@ func ExampleStream_Plan() {
 	}
 	// Output:
 	// wave 1/2 (prerequisites)
-	//   CustomResourceDefinition widgets.example.com  prerequisite: no selector matches it, and CRDs and Namespaces go first
+	//   CustomResourceDefinition widgets.example.com  prerequisite: CRDs and Namespaces go first
 	// wave 2/2
-	//   Widget.example.com shop/one                   crd: its kind is provided by CustomResourceDefinition widgets.example.com, ready
+	//   Widget.example.com shop/one                   its kind is provided by CustomResourceDefinition widgets.example.com, ready
 }
 
 // Run applies to the cluster of a kubeconfig. Events report the progress, and

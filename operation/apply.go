@@ -13,6 +13,7 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/internal/run/preflight"
 	"github.com/ordapply/ordapply/internal/view/events"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/operation/option"
 	"github.com/ordapply/ordapply/state/history"
 )
@@ -84,7 +85,7 @@ func (a Apply) Check(ctx context.Context, c *console.Console) error {
 	}
 	s, err := a.prepare(ctx, c, &report.Files{})
 	if err == nil && !a.KeepGoing { // the run's own checks
-		err = preflight.Checks{Cluster: s.target.Cluster, Plan: s.plan, KindTimeout: a.KindTimeout}.WithoutReads(s.stream.Objects)
+		err = preflight.Checks{Cluster: kube.NewReadOnly(s.target.Cluster), Plan: s.plan, KindTimeout: a.KindTimeout}.WithoutReads(s.stream.Objects)
 	}
 	return err
 }
@@ -158,6 +159,7 @@ func (a *Apply) unstarted(c *console.Console, files *report.Files, err error) er
 func (a *Apply) applier(s session, onEvent func(event.Event)) apply.Applier {
 	return apply.Applier{
 		Cluster:        s.files.Of(s.target.Cluster),
+		Schemas:        s.target.Schemas,
 		Manager:        a.FieldManager,
 		Namespace:      s.target.Scope.Namespace,
 		ForceConflicts: applyset.Force(a.ForceConflicts),

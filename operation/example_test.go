@@ -17,7 +17,7 @@ func ExamplePlan() {
 	}
 	// Output:
 	// wave 1/2 (prerequisites)
-	//   Namespace shop           prerequisite: no selector matches it, and CRDs and Namespaces go first
+	//   Namespace shop           prerequisite: CRDs and Namespaces go first
 	// wave 2/2
-	//   ConfigMap shop/settings  prerequisites: CRDs and Namespaces go first
+	//   ConfigMap shop/settings
 }

@@ -47,24 +47,36 @@ func (a *Apply) streamPermissions(applier apply.Applier, stream *apply.Stream, p
 
 // RolesFlags returns the flags with which rbac prints the roles for this run.
 func (a *Apply) RolesFlags(namespace string) []string {
-	source := a.source()
-	flags := slices.Concat(source.SameManifests(), source.SamePlanning(), input.SameHealth(a.Health))
-	if a.Set != "" || a.CreateNamespace {
+	flags := append(a.rolesFlags(namespace), input.SameHealth(a.Health)...)
+	return append(flags, given(flag{"--rollback-on-failure", a.RollbackOnFailure}, flag{"--diagnosis=false", !a.Diagnosis})...)
+}
+
+// rolesFlags returns the flags with which rbac prints the roles for an apply with these options.
+func (p *Preview) rolesFlags(namespace string) []string {
+	source := p.source()
+	flags := slices.Concat(source.SameManifests(), source.SamePlanning())
+	if p.Set != "" || p.CreateNamespace {
 		flags = append(flags, "-n", namespace)
 	}
-	if a.Set != "" {
-		flags = append(flags, "--applyset", plain.ShellQuote(a.Set))
+	if p.Set != "" {
+		flags = append(flags, "--applyset", plain.ShellQuote(p.Set))
 	}
-	for _, flag := range []struct {
-		name  string
-		given bool
-	}{
-		{"--prune", a.Prune}, {"--take-over", a.TakeOver}, {"--rollback-on-failure", a.RollbackOnFailure}, {"--create-namespace", a.CreateNamespace},
-		{"--diagnosis=false", !a.Diagnosis},
-	} {
-		if flag.given {
-			flags = append(flags, flag.name)
+	return append(flags, given(flag{"--prune", p.Prune}, flag{"--take-over", p.TakeOver}, flag{"--create-namespace", p.CreateNamespace})...)
+}
+
+// flag is a flag without a value.
+type flag struct {
+	name  string
+	given bool
+}
+
+// given returns the names of the flags that are given.
+func given(flags ...flag) []string {
+	var names []string
+	for _, one := range flags {
+		if one.given {
+			names = append(names, one.name)
 		}
 	}
-	return flags
+	return names
 }

@@ -23,6 +23,8 @@ type Plan struct {
 	DryRun string
 	// Output is the format of standard output: text, json or markdown.
 	Output string
+	// All also lists the resources that would not change, as text.
+	All bool
 	// CommentSize is the size of a comment in Markdown, in bytes, at most.
 	CommentSize int
 	// Out is a file to which the plan is written.
@@ -61,7 +63,7 @@ func (p Plan) RunOn(ctx context.Context, c *console.Console) error {
 		err = previewed.WriteMarkdown(c.Out, p.CommentSize)
 	default:
 		plain.Fprintf(c.Err, "planning for %s; nothing is written; %s\n", previewed.Target, previewed.Plan.OrderedBy())
-		err = previewed.WriteText(plan.ToTerminal(c))
+		err = previewed.WriteText(c.Out, plan.StyleFor(c, p.All))
 	}
 	previewed.Warn(c.Err)
 	if err = errors.Join(err, previewed.Preview.Err()); err != nil || p.Out == "" {
@@ -107,7 +109,7 @@ func (p *Plan) writeOffline(c *console.Console, planned *ordering.Plan) error {
 	case "markdown":
 		return plan.MarkdownWaves(c.Out, planned, p.CommentSize)
 	}
-	return planned.WriteText(plan.ToTerminal(c))
+	return plan.WriteWaves(c.Out, planned, plan.StyleFor(c, true))
 }
 
 // Diff shows the changes of an apply as a unified diff.

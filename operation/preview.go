@@ -5,9 +5,12 @@ import (
 	"errors"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/ordapply/ordapply/apply"
+	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/apply/preview"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/cli/connect"
@@ -17,6 +20,7 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/internal/run/wait"
 	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/operation/option"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -88,7 +92,8 @@ func (p *Preview) run(ctx context.Context, c *console.Console) (*plan.Previewed,
 		return nil, err
 	}
 	out.Plan, out.Hooks = planned, stream.Hooks
-	if _, err := input.Gates(out.Plan, stream, true); err != nil {
+	ungated, err := input.Gates(out.Plan, stream, true)
+	if err != nil {
 		return nil, err
 	}
 	out.Plan.Notes = append(out.Plan.Notes, out.Target.UndiscoveredNotes(stream)...)
@@ -96,6 +101,7 @@ func (p *Preview) run(ctx context.Context, c *console.Console) (*plan.Previewed,
 	out.Plan.Notes = append(out.Plan.Notes, wait.AbsentNotes(ctx, kube.NewReadOnly(out.Target.Cluster), out.Plan)...)
 	applier := apply.Applier{
 		Cluster:        out.Target.Cluster,
+		Schemas:        out.Target.Schemas,
 		Manager:        p.FieldManager,
 		Namespace:      out.Target.Scope.Namespace,
 		ForceConflicts: applyset.Force(p.ForceConflicts),
@@ -105,6 +111,10 @@ func (p *Preview) run(ctx context.Context, c *console.Console) (*plan.Previewed,
 	if out.Preview, err = run.preview(ctx, applier); err != nil {
 		return out, connect.ExplainForbidden(err, out.Target, p.Set)
 	}
+	applier.SkipWait = ungated
+	if err := p.checkPermissions(ctx, applier, out, stream.Objects); err != nil {
+		return out, err
+	}
 	out.Plan.Notes = append(out.Plan.Notes, out.Preview.Notes...)
 	if out.LostOrder = lostOrder(stream, layersIn(out.Preview)); out.LostOrder != nil && p.RequireOrder {
 		return out, out.LostOrder
@@ -113,4 +123,17 @@ func (p *Preview) run(ctx context.Context, c *console.Console) (*plan.Previewed,
 		out.Plan.Hooks = slices.DeleteFunc(out.Plan.Hooks, func(hook ordering.PlannedHook) bool { return !slices.Contains(events, hook.Event) })
 	}
 	return out, nil
+}
+
+// checkPermissions returns all permissions that the account lacks to apply the stream, if the API
+// server refused a request of the preview for want of one.
+func (p *Preview) checkPermissions(ctx context.Context, applier apply.Applier, of *plan.Previewed, objects map[object.ID]*unstructured.Unstructured) error {
+	isForbidden := func(row preview.Row) bool { return event.CodeOf(row.Err) == event.CodeForbidden }
+	if !slices.ContainsFunc(of.Preview.Rows, isForbidden) {
+		return nil
+	}
+	required := func() []kube.Permission {
+		return applier.Permissions(of.Plan, objects, kube.StreamKinds(objects).Or(kube.KindsOf(of.Target.Cluster))).Required
+	}
+	return of.Target.CheckPermissions(ctx, required, p.rolesFlags(of.Target.Scope.Namespace)...)
 }

@@ -9,11 +9,12 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
-// WriteText prints each wave with its resources and the reason for each, then
-// hooks, skipped resources and notes. The error is w's.
+// WriteText prints each wave with its resources and the reason for each, and the hooks
+// before, in and after the waves, then skipped resources and notes. The error is w's.
 func (p *Plan) WriteText(w io.Writer) error {
 	var b strings.Builder
 	width := p.idWidth()
+	p.WriteHooks(&b, PlannedHook.Before)
 	for n := range p.Waves {
 		plain.Fprintf(&b, "%s\n", p.WaveTitle(n))
 		for _, s := range p.Steps {
@@ -21,8 +22,9 @@ func (p *Plan) WriteText(w io.Writer) error {
 				plain.Fprintf(&b, "  %-*s  %s\n", width, s.ID, s.Why)
 			}
 		}
+		p.WriteHooks(&b, func(h PlannedHook) bool { return h.In(n) })
 	}
-	p.WriteHooks(&b)
+	p.WriteHooks(&b, PlannedHook.After)
 	for _, s := range p.Skipped {
 		plain.Fprintf(&b, "left out: %s (%s)\n", s.ID, s.Why.Detail)
 	}
@@ -33,11 +35,13 @@ func (p *Plan) WriteText(w io.Writer) error {
 	return err
 }
 
-// WriteHooks prints the hooks that run around the plan or within it, in order: "pre-install
-// hook Job shop/migrate, weight -5", "Sync hook Job shop/check, wave 1, with wave 2/3".
-func (p *Plan) WriteHooks(w io.Writer) {
+// WriteHooks prints selected hooks in order: "pre-install hook Job shop/migrate, weight -5",
+// "Sync hook Job shop/check, wave 1, with wave 2/3".
+func (p *Plan) WriteHooks(w io.Writer, selected func(PlannedHook) bool) {
 	for _, hook := range p.Hooks {
-		plain.Fprintf(w, "%s hook %s, %s\n", hook.Event, hook.ID, p.HookPlace(hook))
+		if selected(hook) {
+			plain.Fprintf(w, "%s hook %s, %s\n", hook.Event, hook.ID, p.HookPlace(hook))
+		}
 	}
 }
 

@@ -64,6 +64,11 @@ func (r *resource) preview(ctx context.Context) Row {
 		return r.failed(wait.Unserved(r.Cluster, gvk, ""))
 	case kind.Namespaced && r.ID.Namespace == "":
 		return r.failed(wait.MissingNamespace(r.ID.Kind))
+	}
+	if err := r.fields(r.at); err != nil {
+		return r.failed(err)
+	}
+	switch {
 	case h.terminating && !h.inStream:
 		return r.failed(&fault.NamespaceTerminatingError{Namespace: r.ID.Namespace, BlockedBy: h.blockedBy})
 	case h.terminating:

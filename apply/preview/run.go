@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/openapi"
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/applyset"
@@ -33,6 +34,9 @@ type Input struct {
 	Plan    *ordering.Plan                           // required
 	Objects map[object.ID]*unstructured.Unstructured // the manifest of each step of Plan
 	Manager string                                   // the field manager; required
+	// Schemas find unknown fields and wrong types of resources of which no dry run is possible;
+	// default: they are not found.
+	Schemas openapi.Client
 	// Membership is the apply set of the resources; its zero value is none.
 	Membership     applyset.Membership
 	ForceConflicts applyset.Force   // the managers whose fields the run takes over
@@ -58,6 +62,7 @@ type run struct {
 	mayAppear  func(step int) bool  // whether the run waits for the kind of a step
 	read       []request.LiveObject // by position of the steps
 	refused    func(step int) error // see request.Reader.RejectedByCRDs
+	fields     func(step int) error // see preflight.Checks.FieldErrors
 	index      ordering.Positions
 	namespaces map[string]namespaceState // by name of the Namespace
 	setName    write.SetFinder           // see write.FindSets
@@ -110,9 +115,10 @@ func newRun(ctx context.Context, in Input) *run {
 	r := &run{Input: in, index: in.Plan.Positions(), namespaces: map[string]namespaceState{}, filled: map[int]fill.Filled{}, setName: write.FindSets(ctx, in.Cluster)}
 	owner := write.Owner{Membership: in.Membership, Manager: in.Manager, Force: in.ForceConflicts}
 	r.snapshot = request.NewReader(in.Cluster, owner, in.Plan, in.Objects, cmp.Or(in.Health, &health.Assessor{}), cmp.Or(in.Workers, 32))
-	r.mayAppear = preflight.Checks{Cluster: in.Cluster, Reader: r.snapshot, Plan: in.Plan, KindTimeout: in.KindTimeout}.MayAppear
 	r.secretive = mutation.SecretiveOf(r.snapshot.Manifests)
 	r.read = r.snapshot.Read(ctx, in.Timeout)
+	checks := preflight.Checks{Cluster: in.Cluster, Reader: r.snapshot, Reads: r.read, Plan: in.Plan, Schemas: in.Schemas, KindTimeout: in.KindTimeout}
+	r.mayAppear, r.fields = checks.MayAppear, checks.FieldErrors(ctx)
 	r.refused = r.snapshot.RejectedByCRDs(in.Plan, r.read)
 	return r
 }

@@ -36,6 +36,7 @@ no cluster, and shows only the waves.`,
 	registerPreview(set, &op.Preview)
 	set.StringVar(&op.DryRun, "dry-run", op.DryRun, `"server": ask the cluster what would change; "client": plan without a cluster`)
 	set.StringVarP(&op.Output, "output", "o", op.Output, `"text"; "json": one document; or "markdown": a comment for a pull request`)
+	set.BoolVar(&op.All, "all", false, "-o text: also list the resources that would not change")
 	set.IntVar(&op.CommentSize, "comment-size", op.CommentSize, "-o markdown: bytes that the comment has at most; GitHub takes 65,536 characters")
 	set.StringVar(&op.Out, "out", "", "file to write the plan to, for ordapply apply --plan FILE")
 	fleet.Register(set)

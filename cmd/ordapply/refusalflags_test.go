@@ -27,8 +27,8 @@ func TestTheCommandOfARefusal(t *testing.T) {
 	op.RollbackOnFailure = true
 	printed := op.RolesFlags("prod")
 	require.Equal(t, "-f 'a b.yaml,https://xxxxx@example.com/c.yaml' -R --order order.yaml --frame helm --hooks skip --prerequisites=false"+
-		" --prerequisite-kinds StorageClass --prerequisite-kinds Issuer.cert-manager.io --chart ./shop --health-rules rules.yaml"+
-		" -n prod --applyset shop --prune --take-over --rollback-on-failure --create-namespace --diagnosis=false", strings.Join(printed, " "))
+		" --prerequisite-kinds StorageClass --prerequisite-kinds Issuer.cert-manager.io --chart ./shop"+
+		" -n prod --applyset shop --prune --take-over --create-namespace --health-rules rules.yaml --rollback-on-failure --diagnosis=false", strings.Join(printed, " "))
 	require.NoError(t, newRBAC(console.New(nil, io.Discard, io.Discard)).ParseFlags(printed))
 
 	plain := operation.NewApply()

@@ -22,8 +22,8 @@ import (
 	"github.com/ordapply/ordapply/test/testcluster"
 )
 
-// Permanent errors are not retried: a webhook's denial, an invalid object, an
-// unknown field, a conflict, a missing Namespace, a missing permission. All
+// Permanent errors are not retried: a webhook's denial, an invalid object, a
+// conflict, a missing Namespace, a missing permission. All
 // responses are the API server's own.
 func TestErrorsThatAreNotRetried(t *testing.T) {
 	cluster := shared.Get(t)
@@ -34,11 +34,10 @@ func TestErrorsThatAreNotRetried(t *testing.T) {
 	code, output := applyThrough(cluster.Kubeconfig, []byte(theirs), "--field-manager", "another-tool")
 	require.Equal(t, report.ExitDone, code, output)
 	for name, c := range map[string]struct{ manifest, says string }{
-		"denied":        {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: denied, namespace: default, labels: {guarded: deny}}\n", `admission webhook "deny.guard.example" denied the request: not this one`},
-		"invalid":       {"apiVersion: v1\nkind: Service\nmetadata: {name: wrong, namespace: default}\nspec: {ports: [{port: 99999}]}\n", "spec.ports[0].port: Invalid value: 99999"},
-		"unknown field": {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: typo, namespace: default}\ndta: {}\n", "the manifest has a field that its kind does not define"},
-		"conflict":      {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, namespace: default}\ndata: {a: ours}\n", "take these fields with --force-conflicts"},
-		"no namespace":  {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: lost, namespace: nowhere}\n", `namespace "nowhere" does not exist, neither in the cluster nor in this stream`},
+		"denied":       {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: denied, namespace: default, labels: {guarded: deny}}\n", `admission webhook "deny.guard.example" denied the request: not this one`},
+		"invalid":      {"apiVersion: v1\nkind: Service\nmetadata: {name: wrong, namespace: default}\nspec: {ports: [{port: 99999}]}\n", "spec.ports[0].port: Invalid value: 99999"},
+		"conflict":     {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, namespace: default}\ndata: {a: ours}\n", "take these fields with --force-conflicts"},
+		"no namespace": {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: lost, namespace: nowhere}\n", `namespace "nowhere" does not exist, neither in the cluster nor in this stream`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			proxy := recorder.Start(t, cluster.Kubeconfig)

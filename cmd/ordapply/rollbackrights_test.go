@@ -46,7 +46,7 @@ func TestRolesOfARollbackSuffice(t *testing.T) {
 	code, output := ordapplyWith(cluster.Kubeconfig, append([]string{"apply"}, set...)...)
 	require.Equal(t, report.ExitDone, code, output)
 
-	broken := "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: broken, namespace: rights-back}\ndata: {number: 1}\n"
+	broken := "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: broken, namespace: rights-back}\ndata: {no/key: \"1\"}\n"
 	require.NoError(t, os.WriteFile(file, []byte(configMapStream(namespace, 1)+serviceStream(namespace)+broken), 0o600))
 	roles := printedRoles(t, append(set, "--rollback-on-failure", "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/undoer")...)
 	proxy := recorder.Start(t, deployer(t, cluster, "undoer", roles))

@@ -32,6 +32,6 @@ func TestNothingIsPrintedTwice(t *testing.T) {
 	require.Equal(t, 1, strings.Count(first, "printed-once"), first)
 	again := apply()
 	require.Equal(t, 0, strings.Count(again, "printed-once"), again)
-	require.Contains(t, again, "  1 unchanged\n")
+	require.Contains(t, again, "; 1 unchanged\n")
 	require.Contains(t, apply("-o", "name"), "configmap/printed-once\n", "asked for")
 }

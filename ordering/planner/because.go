@@ -20,7 +20,7 @@ func (b *planner) why(v int32) ordering.Reason {
 			return b.whyPushed(*pushed)
 		}
 		if b.Resources[v].ID.IsCRD() || b.Resources[v].ID.IsNamespace() {
-			return ordering.Reason{Rule: ordering.RulePrerequisite, Detail: "no selector matches it, and CRDs and Namespaces go first"}
+			return ordering.Reason{Rule: ordering.RulePrerequisite, Detail: b.whyFirst()}
 		}
 		return ordering.Reason{Rule: ordering.RulePrerequisite, Detail: "its kind is a prerequisite kind"}
 	}
@@ -35,7 +35,16 @@ func (b *planner) why(v int32) ordering.Reason {
 	case at == edges.Placed || at == edges.ByDefault:
 		return because(b.Sets[b.LayerOf[v]], at)
 	}
-	return ordering.Reason{Rule: "references", Detail: "no dependencies in this stream"}
+	return ordering.Reason{Rule: ordering.RuleReferences, Detail: "no dependencies in this stream"}
+}
+
+// whyFirst returns why a CRD or a Namespace goes first: without an order, no selector could
+// have matched it.
+func (b *planner) whyFirst() string {
+	if b.OrderSource == ordering.OrderSourceNone {
+		return "CRDs and Namespaces go first"
+	}
+	return "no selector matches it, and CRDs and Namespaces go first"
 }
 
 func (b *planner) unplacedReason(v int32) string {
@@ -113,12 +122,38 @@ func (b *planner) isEntry(v int32, kind ordering.LayerKind) bool {
 	return !b.IsResource(v) && v == b.Entry(b.SetOf(v)) && b.Sets[b.SetOf(v)].Kind == kind
 }
 
+// whyPushed returns the edge that moved a resource as a place: "after ServiceAccount web
+// (serviceAccountName)".
 func (b *planner) whyPushed(e graph.Edge) ordering.Reason {
-	why := e.Why
-	if b.IsResource(e.From) {
-		why.Detail += ", " + e.Gate.String()
+	switch {
+	case b.IsResource(e.From):
+		return ordering.Reason{Detail: b.after(e), Where: e.Why.Where}
+	case b.isPrerequisites(e.From):
+		return ordering.Reason{Rule: ordering.RulePrerequisites, Detail: "after CRDs and Namespaces"}
 	}
-	return why
+	return e.Why
+}
+
+// after returns an edge from a resource as its dependent's place.
+func (b *planner) after(e graph.Edge) string {
+	from, _ := b.ResourceOf(e.From)
+	id := b.Resources[from].ID
+	where, named := strings.CutSuffix(e.Why.Detail, " names "+id.String())
+	if to, ok := b.ResourceOf(e.To); ok && id.Namespace == b.Resources[to].ID.Namespace {
+		id.Namespace = ""
+	}
+	if !named {
+		where, named = strings.CutSuffix(e.Why.Detail, " names "+id.String())
+	}
+	switch {
+	case named && e.Gate != ordering.Applied:
+		return "after " + id.String() + " is " + e.Gate.String() + " (" + where + ")"
+	case named:
+		return "after " + id.String() + " (" + where + ")"
+	case e.Gate != ordering.Applied:
+		return e.Why.Detail + ", " + e.Gate.String()
+	}
+	return e.Why.Detail
 }
 
 // because returns the reason of a resource that a set placed.

@@ -16,6 +16,7 @@ import (
 	kyaml "sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/ordapply/ordapply/fn"
+	cliplan "github.com/ordapply/ordapply/internal/cli/plan"
 	"github.com/ordapply/ordapply/internal/view/drawing"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -148,7 +149,7 @@ func items(t *testing.T, stream []byte) []string {
 func (c testCase) plan(t *testing.T, plan *ordering.Plan, findings string) string {
 	t.Helper()
 	var text, document bytes.Buffer
-	require.NoError(t, plan.WriteText(&text))
+	require.NoError(t, cliplan.WriteWaves(&text, plan, cliplan.Style{}))
 	require.NoError(t, drawing.PlanJSON(&document, plan))
 	got := c.run(t, nil, "ordapply", append([]string{"plan", "--dry-run=client"}, c.flags()...)...)
 	require.Equal(t, result{stdout: text.String(), stderr: findings}, got)

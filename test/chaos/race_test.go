@@ -148,7 +148,7 @@ func TestRollbackOnFailureKeepsTheLock(t *testing.T) {
 
 // brokenConfigMap returns a ConfigMap that the API server rejects.
 func brokenConfigMap(namespace string) string {
-	return "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: broken, namespace: " + namespace + ", annotations: {ordapply.dev/layer: app/l2, ordapply.dev/wave: \"2\"}}\ndata: {number: 1}\n"
+	return "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: broken, namespace: " + namespace + ", annotations: {ordapply.dev/layer: app/l2, ordapply.dev/wave: \"2\"}}\ndata: {no/key: \"1\"}\n"
 }
 
 // meeting delays the writes of a run until the other has requested the lock, so

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/openapi"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -30,6 +32,7 @@ import (
 // Target is the cluster of a command.
 type Target struct {
 	Cluster          *kube.Kubernetes
+	Schemas          openapi.Client // of the cluster
 	Scope            apply.Scope
 	RecordsNamespace string // namespace of the apply set's records, set by parent
 	GivenNamespace   string // of -n; "" without it
@@ -67,12 +70,24 @@ func To(ctx context.Context, c *console.Console, flags *genericclioptions.Config
 	case err != nil:
 		return nil, t.Explain(err)
 	}
+	if t.Schemas, err = t.Cluster.OpenAPI(schemaFolder(flags)); err != nil {
+		return nil, explainConfig(err)
+	}
 	c.Log.Printf(console.Decisions, "the API server at %s serves %s", t, plain.Count(len(t.Cluster.StoredKinds()), "kind"))
 	t.Scope = apply.Scope{Namespace: known.Namespace, Enforce: known.enforce, Kind: t.Cluster.Kind}
 	if known.enforce {
 		t.GivenNamespace = known.Namespace
 	}
 	return t, nil
+}
+
+// schemaFolder returns the folder in which kubectl keeps the schemas of all clusters; "" if there
+// is none.
+func schemaFolder(flags *genericclioptions.ConfigFlags) string {
+	if folder := deref(flags.CacheDir); folder != "" {
+		return filepath.Join(folder, "http")
+	}
+	return ""
 }
 
 // UndiscoveredNotes returns notes about group-versions that discovery could not read.

@@ -87,7 +87,6 @@ func (p *Previewed) printDetails(w io.Writer) {
 			plain.Fprintf(w, "%s: %s: %s\n", row.ID.String(), row.Action, row.Detail)
 		}
 	}
-	p.Plan.WriteHooks(w)
 	for _, note := range p.Plan.Notes {
 		plain.Fprintf(w, "note: %s\n", note)
 	}

@@ -2,7 +2,7 @@
 // or as a diff.
 //
 //	previewed := plan.Previewed{Target: target, Plan: planned, Preview: preview}
-//	err := previewed.WriteText(os.Stdout)
+//	err := previewed.WriteText(os.Stdout, plan.Style{})
 package plan
 
 import (

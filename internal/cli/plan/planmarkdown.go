@@ -58,7 +58,7 @@ func newEntry(action string, id object.ID, why ordering.Reason, wave string) ent
 		one.summary = "<b>" + action + "</b> "
 	}
 	one.summary += code(nameOf(id))
-	if text := why.String(); text != "" {
+	if text := why.String(); text != "" && why.Says() {
 		one.summary += " " + code(plain.Clip(text, textWidth))
 	}
 	if one.first = grants(id); one.first {

@@ -1,15 +1,20 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/preview"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/view/diff"
+	"github.com/ordapply/ordapply/internal/view/terminal"
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // Limits for one change in a plan: characters of a line, lines of a text.
@@ -19,39 +24,104 @@ const (
 	changeLines = 12
 )
 
-// WriteText prints, wave by wave, each resource with its action, the reason for
-// its wave and the changed fields.
-func (p *Previewed) WriteText(w io.Writer) error {
+// WriteText prints, wave by wave, the resources that would change: each with its action, the
+// reason for its wave and the changed fields. An unchanged one is listed if there is something
+// to say about it, and otherwise counted.
+func (p *Previewed) WriteText(w io.Writer, how Style) error {
 	var b strings.Builder
-	width := p.idWidth()
-	wave := -2
-	for i, row := range p.Preview.Rows {
-		if row.Wave != wave {
-			wave = row.Wave
-			plain.Fprintln(&b, p.waveTitle(wave))
-		}
-		plain.Fprintf(&b, "  %-9s  %-*s  %s\n", row.Action, width, row.ID, row.Why)
-		lines := details(row)
-		switch n := deferredAlike(p.Preview.Rows, i); {
-		case n == 0:
-			lines = nil
-		case n > 1:
-			lines[0] = fmt.Sprintf("each of these %d: %s", n, lines[0])
-		}
-		for _, line := range lines {
-			plain.Fprintf(&b, "             %s\n", plain.Clip(line, changeWidth))
-		}
+	rows := p.listed(how.All)
+	width := how.nameWidth(longestName(rows))
+	p.Plan.WriteHooks(&b, ordering.PlannedHook.Before)
+	for wave := range p.Plan.Waves {
+		p.writeWave(&b, how, wave, width, rows)
 	}
-	p.Plan.WriteHooks(&b)
-	for _, s := range p.Plan.Skipped {
-		plain.Fprintf(&b, "left out: %s (%s)\n", s.ID, s.Why.Detail)
-	}
-	for _, note := range p.Plan.Notes {
-		plain.Fprintf(&b, "note: %s\n", note)
-	}
+	p.writeWave(&b, how, afterWaves, width, rows)
+	p.Plan.WriteHooks(&b, ordering.PlannedHook.After)
+	writeRemarks(&b, p.Plan)
 	plain.Fprintln(&b, p.totals())
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// afterWaves is the wave of the rows of pruned objects.
+const afterWaves = -1
+
+// listed returns the rows to print, in an order in which each follows what it needs.
+func (p *Previewed) listed(all bool) []preview.Row {
+	place := map[object.ID]int{}
+	for at, step := range p.Plan.Sequence() {
+		place[p.Plan.Steps[step].ID] = at
+	}
+	rows := slices.DeleteFunc(slices.Clone(p.Preview.Rows), func(row preview.Row) bool {
+		return !all && row.Action == preview.ActionUnchanged && row.Detail == ""
+	})
+	slices.SortStableFunc(rows, func(a, b preview.Row) int { return cmp.Compare(place[a.ID], place[b.ID]) })
+	return rows
+}
+
+// writeWave prints the rows and hooks of a wave; nothing if it has none.
+func (p *Previewed) writeWave(b *strings.Builder, how Style, wave, width int, rows []preview.Row) {
+	rows = slices.DeleteFunc(slices.Clone(rows), func(row preview.Row) bool { return row.Wave != wave })
+	inWave := func(h ordering.PlannedHook) bool { return h.In(wave) }
+	if len(rows) == 0 && !slices.ContainsFunc(p.Plan.Hooks, inWave) {
+		return
+	}
+	plain.Fprintln(b, p.waveTitle(wave))
+	for i, row := range rows {
+		b.WriteString(how.row(fmt.Sprintf("  %-9s  ", row.Action), actionMood(row.Action), plain.Sprintf("%-*s", width, row.ID), row.Why))
+		for _, line := range foldedDetails(rows, i) {
+			b.WriteString(detailIndent + how.in(line.mood, plain.Clip(plain.Line(line.text), changeWidth)) + "\n")
+		}
+	}
+	p.Plan.WriteHooks(b, inWave)
+}
+
+// foldedDetails returns the details of row i; for the last of several that are deferred for
+// the same reason those of all, and none for the others.
+func foldedDetails(rows []preview.Row, i int) []detail {
+	lines := details(rows[i])
+	switch n := deferredAlike(rows, i); {
+	case n == 0:
+		return nil
+	case n > 1:
+		lines[0].text = fmt.Sprintf("each of these %d: %s", n, lines[0].text)
+	}
+	return lines
+}
+
+// WriteWaves prints a plan that was made without a cluster: each wave with its resources, and
+// the reason for each.
+func WriteWaves(w io.Writer, planned *ordering.Plan, how Style) error {
+	var b strings.Builder
+	width := 0
+	for _, step := range planned.Steps {
+		width = max(width, len(step.ID.String()))
+	}
+	width = how.nameWidth(width)
+	planned.WriteHooks(&b, ordering.PlannedHook.Before)
+	for wave := range planned.Waves {
+		plain.Fprintln(&b, planned.WaveTitle(wave))
+		for _, step := range planned.Steps {
+			if step.Wave == wave {
+				b.WriteString(how.row("  ", terminal.Neutral, plain.Sprintf("%-*s", width, step.ID), step.Why))
+			}
+		}
+		planned.WriteHooks(&b, func(h ordering.PlannedHook) bool { return h.In(wave) })
+	}
+	planned.WriteHooks(&b, ordering.PlannedHook.After)
+	writeRemarks(&b, planned)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writeRemarks prints what a plan leaves out, and its notes.
+func writeRemarks(w io.Writer, planned *ordering.Plan) {
+	for _, s := range planned.Skipped {
+		plain.Fprintf(w, "left out: %s (%s)\n", s.ID, s.Why.Detail)
+	}
+	for _, note := range planned.Notes {
+		plain.Fprintf(w, "note: %s\n", note)
+	}
 }
 
 // deferredAlike returns how many successive rows up to row i are deferred for the same
@@ -81,18 +151,29 @@ func (p *Previewed) waveTitle(wave int) string {
 	return p.Plan.WaveTitle(wave)
 }
 
+// detail is a line below a resource.
+type detail struct {
+	text string
+	mood terminal.Mood
+}
+
 // details returns the detail, error and changes of a row as lines.
-func details(row preview.Row) []string {
-	var lines []string
+func details(row preview.Row) []detail {
+	var lines []detail
+	add := func(mood terminal.Mood, texts ...string) {
+		for _, text := range texts {
+			lines = append(lines, detail{text, mood})
+		}
+	}
 	if row.Detail != "" {
-		lines = append(lines, row.Detail)
+		add(terminal.Neutral, row.Detail)
 	}
 	var failure *event.Error
 	if errors.As(row.Err, &failure) {
-		lines = append(lines, marked(failure.Err)...)
+		add(terminal.Neutral, marked(failure.Err)...)
 	}
 	for _, change := range changes(row) {
-		lines = append(lines, change.Lines(changeLines)...)
+		add(changeMood(change.Kind), change.Lines(changeLines)...)
 	}
 	return lines
 }
@@ -135,10 +216,10 @@ func (p *Previewed) Warn(w io.Writer) {
 	}
 }
 
-func (p *Previewed) idWidth() int {
+func longestName(rows []preview.Row) int {
 	width := 0
-	for _, row := range p.Preview.Rows {
+	for _, row := range rows {
 		width = max(width, len(row.ID.String()))
 	}
-	return min(width, 60)
+	return width
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/track"
+	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/cli/connect"
 	"github.com/ordapply/ordapply/internal/live/diagnose"
 	"github.com/ordapply/ordapply/internal/plain"
@@ -28,8 +29,9 @@ type printer struct {
 	dryRun   bool
 	width    int // of the names
 
-	everyLine bool // also one for each unchanged resource
-	folded    int  // unchanged resources that no line was printed for yet
+	everyLine bool   // also one for each unchanged resource
+	folded    int    // unchanged resources that no line was printed for yet
+	opened    string // the line of the open wave, until something in the wave changes
 	sharing   sharing
 	shade     func(terminal.Line) string // colours a line; nil: as it is
 }
@@ -51,7 +53,7 @@ func newPrinter(at *connect.Target, o Outputs, dryRun bool) *printer {
 func (p *printer) Begin(run *track.Tracker) {
 	p.begin("applying", "to", "; "+run.Plan.OrderedBy(), run)
 	if p.dryRun {
-		p.plan.WriteHooks(p.err) // a dry run does not run them
+		p.plan.WriteHooks(p.err, func(ordering.PlannedHook) bool { return true }) // a dry run does not run them
 	}
 }
 
@@ -89,8 +91,15 @@ func (p *printer) Event(t track.Transition) {
 		p.unfold()
 	}
 	switch t.Kind {
-	case track.WaveOpened, track.WaveEnded:
-		plain.Fprintf(p.err, "%s: %s\n", p.plan.WaveTitle(t.Wave), p.waveText(t))
+	case track.WaveOpened:
+		if p.opened = p.waveLine(t); p.everyLine {
+			p.openWave()
+		}
+	case track.WaveEnded:
+		if p.opened == "" {
+			plain.Fprintln(p.err, p.waveLine(t))
+		}
+		p.opened = ""
 	case track.HooksBegan:
 		plain.Fprintf(p.err, "%s: %s\n", t.Hook.Event, plain.Count(t.Hook.Count, "hook"))
 	case track.HookLogged:
@@ -111,9 +120,20 @@ func (p *printer) Event(t track.Transition) {
 
 // news prints these words about a resource, or holds them back to print them for several.
 func (p *printer) news(t track.Transition, words string) {
+	if words != "" || t.Kind == track.Applied && !t.Unchanged || t.State == event.Deleting {
+		p.openWave()
+	}
 	p.sharing.release(t, p.shared)
 	if !p.sharing.hold(t, words) {
 		p.line(p.padded(t.ID), words)
+	}
+}
+
+// openWave prints the line of the open wave, once. A wave in which nothing changes has none.
+func (p *printer) openWave() {
+	if p.opened != "" {
+		plain.Fprintln(p.err, p.opened)
+		p.opened = ""
 	}
 }
 
@@ -131,16 +151,16 @@ func (p *printer) shared(g *group) {
 }
 
 // folds reports whether the end of a resource needs no line of its own: it was unchanged,
-// and there is nothing to say about it.
+// and there is nothing to say about it that the summary does not.
 func (p *printer) folds(t track.Transition) bool {
-	return t.Kind == track.Ended && t.Unchanged && (t.State == event.Ready || p.dryRun && t.State == event.Applied) && t.Detail == "" && !p.everyLine
+	return t.Kind == track.Ended && t.Unchanged && (t.State == event.Ready || p.dryRun && t.State == event.Applied) && (t.Detail == "" || t.Assumed && t.Health == health.GradeHealthy) && !p.everyLine
 }
 
 // unfold prints the held lines: how many resources did the same as another, and how many
 // were unchanged.
 func (p *printer) unfold() {
 	p.sharing.end(p.shared)
-	if p.folded > 0 {
+	if p.folded > 0 && p.opened == "" {
 		plain.Fprintf(p.err, "  %d unchanged\n", p.folded)
 	}
 	p.folded = 0
@@ -152,6 +172,7 @@ func (p *printer) padded(id object.ID) string { return fmt.Sprintf("%-*s", p.wid
 // line prints an event of a resource or a hook, if there are words for it.
 func (p *printer) line(name, words string) {
 	if words != "" {
+		p.openWave()
 		plain.Fprintf(p.err, "  %s  %s\n", name, words)
 	}
 }
@@ -213,11 +234,13 @@ func (p *printer) RollBack(revision int, run *track.Tracker) {
 	p.notes(p.plan.Notes)
 }
 
-func (p *printer) waveText(t track.Transition) string {
+// waveLine returns the line of a wave that began or ended.
+func (p *printer) waveLine(t track.Transition) string {
+	text := t.Detail
 	if t.Kind == track.WaveEnded {
-		return cmp.Or(p.words()[t.State], t.State.Words()) + " in " + t.Detail
+		text = cmp.Or(p.words()[t.State], t.State.Words()) + " in " + t.Detail
 	}
-	return t.Detail
+	return p.plan.WaveTitle(t.Wave) + ": " + text
 }
 
 // words are the words for states that differ from their names. A dry run writes nothing.

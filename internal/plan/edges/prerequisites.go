@@ -97,5 +97,5 @@ func (b *Dependencies) prerequisiteEdges() []graph.Edge {
 
 // PrerequisitesReason returns why a prerequisite goes first.
 func PrerequisitesReason() ordering.Reason {
-	return ordering.Reason{Rule: "prerequisites", Detail: "CRDs and Namespaces go first"}
+	return ordering.Reason{Rule: ordering.RulePrerequisites, Detail: "CRDs and Namespaces go first"}
 }

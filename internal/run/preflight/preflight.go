@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/openapi"
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/live/write"
@@ -20,11 +21,12 @@ import (
 
 // Checks are the checks of a run.
 type Checks struct {
-	Cluster     kube.Reads
+	Cluster     kube.ReadOnly
 	Reader      request.Reader // has the manifest of each step
 	Reads       []request.LiveObject
 	Plan        *ordering.Plan
-	KindTimeout time.Duration // how long a kind that nothing in the stream defines is waited for
+	Schemas     openapi.Client // of the API server; nil: fields are not checked
+	KindTimeout time.Duration  // how long a kind that nothing in the stream defines is waited for
 	DryRun      bool
 }
 
@@ -37,7 +39,7 @@ func (c Checks) Each(ctx context.Context, hasEnded func(step int) bool, fail fun
 			fail(i, err)
 		}
 	}
-	for _, check := range []func(i int) error{c.refusal, c.recordError, c.malformedError, c.unknownKindError, c.Reader.RejectedByCRDs(c.Plan, c.Reads)} {
+	for _, check := range []func(i int) error{c.refusal, c.recordError, c.malformedError, c.unknownKindError, c.Reader.RejectedByCRDs(c.Plan, c.Reads), c.FieldErrors(ctx)} {
 		for i := range c.Plan.Steps {
 			if hasEnded(i) {
 				continue

@@ -40,7 +40,7 @@ func checksOf(t *testing.T, manifests ...string) (preflight.Checks, map[object.I
 	}
 	owner := write.Owner{Membership: applyset.Membership{Set: "mine"}}
 	reader := request.NewReader(cluster, owner, plan, objects, &health.Assessor{}, 1)
-	return preflight.Checks{Cluster: cluster, Reader: reader, Reads: make([]request.LiveObject, len(manifests)), Plan: plan}, objects
+	return preflight.Checks{Cluster: kube.NewReadOnly(cluster), Reader: reader, Reads: make([]request.LiveObject, len(manifests)), Plan: plan}, objects
 }
 
 // Manifests without an error, and with one of each check.

@@ -1,0 +1,111 @@
+package plan
+
+import (
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/ordapply/ordapply/apply/preview"
+	"github.com/ordapply/ordapply/internal/cli/console"
+	"github.com/ordapply/ordapply/internal/cli/files"
+	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/view/diff"
+	"github.com/ordapply/ordapply/internal/view/terminal"
+	"github.com/ordapply/ordapply/ordering"
+)
+
+// Style is how the text of a plan is printed.
+type Style struct {
+	All     bool                       // also what would not change
+	columns int                        // at which reasons are wrapped; 0: nowhere
+	shade   func(terminal.Line) string // colours a line; nil: as it is
+}
+
+// StyleFor returns the style for standard output: on a terminal with colours, and with reasons
+// wrapped at its width.
+func StyleFor(c *console.Console, all bool) Style {
+	how := Style{All: all}
+	file := files.FileOf(c.Out)
+	if file == nil {
+		return how
+	}
+	columns, _, err := term.GetSize(int(file.Fd()))
+	if err != nil { // it is no terminal
+		return how
+	}
+	how.columns = columns
+	how.shade = terminal.NewScreen(file, terminal.MayDraw() && os.Getenv("NO_COLOR") == "").Shade
+	return how
+}
+
+// in returns a text in the colour of a mood.
+func (how Style) in(mood terminal.Mood, text string) string {
+	if how.shade == nil {
+		return text
+	}
+	return how.shade(terminal.Line{Text: text, Mood: mood})
+}
+
+// detailIndent is the indentation of the lines below a resource.
+const detailIndent = "             "
+
+// nameWidth returns the width of the column of names, given the longest.
+func (how Style) nameWidth(longest int) int {
+	widest := 60
+	if how.columns > 0 {
+		widest = min(widest, max(0, how.columns-len(detailIndent)-2-leastReason))
+	}
+	return min(longest, widest)
+}
+
+// leastReason is the width below which a reason begins on a line of its own.
+const leastReason = 24
+
+// row returns the lines of a resource: the action, its name, and the reason for its wave next to
+// the name or below it.
+func (how Style) row(action string, mood terminal.Mood, name string, why ordering.Reason) string {
+	reason, at := "", terminal.Width(action+name)+2
+	if why.Says() {
+		reason = plain.Line(why.String())
+	}
+	lead := how.in(mood, action) + name
+	switch {
+	case reason == "":
+		return strings.TrimRight(lead, " ") + "\n"
+	case how.columns == 0 || at+terminal.Width(reason) <= how.columns:
+		return lead + "  " + reason + "\n"
+	case how.columns-at >= leastReason:
+		return lead + how.wrapped(reason, strings.Repeat(" ", at))[at-2:]
+	}
+	return strings.TrimRight(lead, " ") + "\n" + how.wrapped(reason, detailIndent)
+}
+
+// wrapped returns a text in indented lines.
+func (how Style) wrapped(text, indent string) string {
+	return strings.Join(terminal.Wrap(strings.Fields(text), how.columns, indent, indent), "\n") + "\n"
+}
+
+// actionMood returns the mood of an action.
+func actionMood(action preview.Action) terminal.Mood {
+	switch action {
+	case preview.ActionCreate:
+		return terminal.Good
+	case preview.ActionUpdate, preview.ActionAdopt:
+		return terminal.Busy
+	case preview.ActionRecreate, preview.ActionPrune, preview.ActionError:
+		return terminal.Bad
+	}
+	return terminal.Neutral
+}
+
+// changeMood returns the mood of a changed field.
+func changeMood(kind diff.Kind) terminal.Mood {
+	switch kind {
+	case diff.Added:
+		return terminal.Good
+	case diff.Removed:
+		return terminal.Bad
+	}
+	return terminal.Neutral
+}
