@@ -152,6 +152,7 @@ func environment(t *testing.T) string {
 		"KUBECTL_EXTERNAL_DIFF":  "program that `ordapply diff` uses to show differences, as for `kubectl diff`",
 		"NO_COLOR":               "if set, no color is printed ([no-color.org](https://no-color.org))",
 		"ORDAPPLY_…":             "the value of a flag that the command line does not set: `ORDAPPLY_CRD_TIMEOUT` for `--crd-timeout`. The command line takes precedence over the environment, and the environment over the file of `--config`",
+		"COLORTERM":              "if it or `TERM` says so, 256 colors are used, as most terminals have them",
 		"TERM":                   "if empty or `dumb`, lines are printed instead of the live view",
 		"USER":                   "stored in the lock of an apply set, to show whose run holds it",
 		"HTTPS_PROXY, NO_PROXY…": "as in every Go program",
