@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -51,12 +52,12 @@ func TestListInPages(t *testing.T) {
 	}
 }
 
-// Metadata is converted as the library does; equal field sets are one map.
+// Metadata is converted as the library does; equal managedFields are one list.
 func TestSharedFields(t *testing.T) {
 	item := func(name, fields string) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: name, ManagedFields: []metav1.ManagedFieldsEntry{
 			{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate},
-			{Manager: "ordapply", Operation: metav1.ManagedFieldsOperationApply, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)},
+			{Manager: "ordapply", Operation: metav1.ManagedFieldsOperationApply, Time: &metav1.Time{Time: time.Unix(1, 0)}, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)},
 		}}}
 	}
 	shared := sharedFields{}

@@ -1,55 +1,45 @@
 package kube
 
 import (
-	"encoding/json"
+	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// sharedFields are the field sets of managedFields in one LIST, by their JSON. The objects of a
-// kind mostly have the same fields, and a set takes more memory than the rest of the metadata:
-// equal ones are one map, which nobody may change.
-type sharedFields map[string]map[string]any
+// sharedFields are the managedFields of one LIST, by their content. Objects of a kind mostly
+// have the same, which take more memory than the rest of their metadata: equal ones are one
+// list, which nobody may change.
+type sharedFields map[string]any
 
 // convert returns the metadata of an object without its type.
 func (s sharedFields) convert(item *metav1.PartialObjectMetadata) (*unstructured.Unstructured, error) {
-	sets := make([]map[string]any, len(item.ManagedFields))
-	for i := range item.ManagedFields {
-		entry := &item.ManagedFields[i]
-		var err error
-		if sets[i], err = s.of(entry.FieldsV1); err != nil {
-			return nil, err
-		}
-		entry.FieldsV1 = nil
-	}
+	entries := item.ManagedFields
+	item.ManagedFields = nil
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(item)
+	if err == nil && len(entries) > 0 {
+		object["metadata"].(map[string]any)["managedFields"], err = s.of(entries)
+	}
+	return &unstructured.Unstructured{Object: object}, err
+}
+
+// of returns the converted entries.
+func (s sharedFields) of(entries []metav1.ManagedFieldsEntry) (any, error) {
+	var key []byte
+	for _, e := range entries {
+		key = fmt.Appendf(key, "%s\n%s\n%s\n%s\n%s\n%v\n", e.Manager, e.Operation, e.APIVersion, e.FieldsType, e.Subresource, e.Time)
+		if e.FieldsV1 != nil {
+			key = append(key, e.FieldsV1.GetRawBytes()...)
+		}
+	}
+	if list, ok := s[string(key)]; ok {
+		return list, nil
+	}
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&metav1.ObjectMeta{ManagedFields: entries})
 	if err != nil {
 		return nil, err
 	}
-	entries, _, _ := unstructured.NestedFieldNoCopy(object, "metadata", "managedFields")
-	for i, set := range sets {
-		if set != nil {
-			entries.([]any)[i].(map[string]any)["fieldsV1"] = set
-		}
-	}
-	return &unstructured.Unstructured{Object: object}, nil
-}
-
-// of returns a field set; nil for nil.
-func (s sharedFields) of(fields *metav1.FieldsV1) (map[string]any, error) {
-	if fields == nil {
-		return nil, nil
-	}
-	text := fields.GetRawBytes()
-	if set, ok := s[string(text)]; ok {
-		return set, nil
-	}
-	var set map[string]any
-	if err := json.Unmarshal(text, &set); err != nil {
-		return nil, err
-	}
-	s[string(text)] = set
-	return set, nil
+	s[string(key)] = object["managedFields"]
+	return object["managedFields"], nil
 }
