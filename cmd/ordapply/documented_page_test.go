@@ -54,9 +54,9 @@ func TestFlagsOnPages(t *testing.T) {
 // A verb or flag that does not exist is found.
 func TestParsesOnPages(t *testing.T) {
 	for _, page := range []string{"use ordapply --nonexistent", "`ordapply aply`", "`ordapply apply --prun`", "`ordapply applyset drop`", "`ordapply rollback shop 1`"} {
-		for _, args := range readme.Commands(page, "ordapply") {
-			require.Error(t, parses(args), page)
-		}
+		commands := readme.Commands(page, "ordapply")
+		require.Len(t, commands, 1, page)
+		require.Error(t, parses(commands[0]), page)
 	}
 	require.NoError(t, parses([]string{"--prune", "--applyset"}))
 }
@@ -77,17 +77,18 @@ func parses(args []string) error {
 	return errors.Join(err, checkFlags(cmd, rest))
 }
 
+// checkFlags returns an error for unknown flags and for arguments that the command does not take.
 func checkFlags(cmd *cobra.Command, args []string) error {
 	cmd.InheritedFlags() // adds them to Flags
 	cmd.InitDefaultHelpFlag()
 	cmd.InitDefaultVersionFlag()
 	err := cmd.Flags().ParseAll(args, func(*pflag.Flag, string) error { return nil })
-	var missing *pflag.ValueRequiredError
-	if given := cmd.Flags().Args(); err == nil && len(given) > 0 {
-		return cmd.ValidateArgs(given)
-	}
-	if errors.As(err, &missing) {
+	given := cmd.Flags().Args()
+	switch {
+	case errors.As(err, new(*pflag.ValueRequiredError)):
 		return nil
+	case err != nil || len(given) == 0:
+		return err
 	}
-	return err
+	return cmd.ValidateArgs(given)
 }
