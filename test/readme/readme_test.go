@@ -1,4 +1,3 @@
-// Package readme runs the commands in the documentation.
 package readme
 
 import (
