@@ -140,7 +140,7 @@ func FindSets(ctx context.Context, cluster Reader) SetFinder {
 
 // findSet searches for the parent of a set among the kinds that ordapply and
 // kubectl use, first in the namespace of one of the members, then in all. It
-// skips unreadable ones.
+// skips unreadable ones, and objects to which the label of another parent was copied.
 func findSet(ctx context.Context, cluster Reader, set, namespace string) FoundSet {
 	query := kube.Query{Labels: applyset.IDLabel + "=" + set, Metadata: true}
 	for _, place := range []string{namespace, ""} {
@@ -152,9 +152,12 @@ func findSet(ctx context.Context, cluster Reader, set, namespace string) FoundSe
 			if !served {
 				continue
 			}
-			if found, err := cluster.List(ctx, kind, place, query); err == nil && len(found) > 0 {
-				found[0].SetGroupVersionKind(gvk)
-				return FoundSet{applyset.Parent{ID: kube.Meta(found[0]).ID}, set}
+			found, _ := cluster.List(ctx, kind, place, query)
+			for _, live := range found {
+				live.SetGroupVersionKind(gvk)
+				if parent := (applyset.Parent{ID: kube.Meta(live).ID}); parent.SetID() == set {
+					return FoundSet{parent, set}
+				}
 			}
 		}
 	}
