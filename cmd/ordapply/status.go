@@ -32,6 +32,8 @@ apply sets of the namespace.
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch op.Set = strings.Join(args, ""); {
+			case op.Set == "" && len(args) > 0: // as of an unset variable of a shell: no list, which would be a success
+				return usage.Errorf("the name of the apply set is empty: write NAME or KIND/NAME")
 			case op.Set == "" && (op.Watch || op.Tree):
 				return usage.Errorf("--watch and --tree show one apply set: name it")
 			case op.Tree && (op.Watch || op.Output != "text"):
