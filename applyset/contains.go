@@ -4,8 +4,6 @@ import (
 	"math/big"
 	"reflect"
 	"slices"
-
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
 // contains reports whether a live value includes another value. Maps may have
@@ -94,13 +92,4 @@ func number(value any) *big.Rat {
 		return new(big.Rat).SetFloat64(value)
 	}
 	return nil
-}
-
-// sameValue compares JSON text with a value of an unstructured object.
-func sameValue(text string, value any) bool {
-	var decoded any
-	if utiljson.Unmarshal([]byte(text), &decoded) != nil {
-		return false
-	}
-	return equal(decoded, value)
 }

@@ -94,21 +94,3 @@ func Split(in []byte) ([][]byte, error) {
 	}
 	return append(chunks, in[begin:]), nil
 }
-
-// ParseOne parses a text that must contain exactly one document.
-func ParseOne(text []byte) (*yaml.Node, bool) {
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	var document, more yaml.Node
-	if decoder.Decode(&document) != nil || !errors.Is(decoder.Decode(&more), io.EOF) {
-		return nil, false
-	}
-	if len(document.Content) != 1 {
-		return nil, false
-	}
-	if bytes.IndexByte(text, '&') >= 0 {
-		if _, err := CheckAliases(&document); err != nil {
-			return nil, false
-		}
-	}
-	return document.Content[0], true
-}

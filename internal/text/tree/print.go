@@ -69,24 +69,6 @@ func SameContent(a, b *yaml.Node) bool {
 		slices.EqualFunc(a.Content, b.Content, SameContent)
 }
 
-// ContentKey returns a key that is equal for nodes with the same content.
-func ContentKey(node *yaml.Node) string {
-	var key []byte
-	var write func(n *yaml.Node)
-	write = func(n *yaml.Node) {
-		value := n.Value
-		if IsNull(n) {
-			value = ""
-		}
-		key = fmt.Appendf(key, "%d %q %q %q %d;", n.Kind, tag(n), n.Anchor, value, len(n.Content))
-		for _, inner := range n.Content {
-			write(inner)
-		}
-	}
-	write(node)
-	return string(key)
-}
-
 // tag returns a node's resolved tag. A merge key is recognized by its text.
 func tag(node *yaml.Node) string {
 	if node.Tag == "" && node.Value == "<<" && node.Style == 0 {
