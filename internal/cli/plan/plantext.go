@@ -2,13 +2,11 @@ package plan
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
-	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/preview"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/view/diff"
@@ -37,7 +35,7 @@ func (p *Previewed) WriteText(w io.Writer, how Style) error {
 	}
 	p.writeWave(&b, how, afterWaves, width, rows)
 	p.Plan.WriteHooks(&b, ordering.PlannedHook.After)
-	writeRemarks(&b, p.Plan)
+	b.WriteString(remarks(p.Plan.Skipped, p.Plan.Notes))
 	plain.Fprintln(&b, p.totals())
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -109,19 +107,21 @@ func WriteWaves(w io.Writer, planned *ordering.Plan, how Style) error {
 		planned.WriteHooks(&b, func(h ordering.PlannedHook) bool { return h.In(wave) })
 	}
 	planned.WriteHooks(&b, ordering.PlannedHook.After)
-	writeRemarks(&b, planned)
+	b.WriteString(remarks(planned.Skipped, planned.Notes))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// writeRemarks prints what a plan leaves out, and its notes.
-func writeRemarks(w io.Writer, planned *ordering.Plan) {
-	for _, s := range planned.Skipped {
-		plain.Fprintf(w, "left out: %s (%s)\n", s.ID, s.Why.Detail)
+// remarks returns the lines about objects that are left out of a plan, and its notes.
+func remarks(skipped []ordering.Skipped, notes []string) string {
+	var b strings.Builder
+	for _, s := range skipped {
+		plain.Fprintf(&b, "left out: %s (%s)\n", s.ID, s.Why.Detail)
 	}
-	for _, note := range planned.Notes {
-		plain.Fprintf(w, "note: %s\n", note)
+	for _, note := range notes {
+		plain.Fprintf(&b, "note: %s\n", note)
 	}
+	return b.String()
 }
 
 // deferredAlike returns how many successive rows up to row i are deferred for the same
@@ -168,9 +168,8 @@ func details(row preview.Row) []detail {
 	if row.Detail != "" {
 		add(terminal.Neutral, row.Detail)
 	}
-	var failure *event.Error
-	if errors.As(row.Err, &failure) {
-		add(terminal.Neutral, marked(failure.Err)...)
+	if row.Err != nil {
+		add(terminal.Neutral, marked(cause(row.Err))...)
 	}
 	for _, change := range changes(row) {
 		add(changeMood(change.Kind), change.Lines(changeLines)...)
