@@ -10,7 +10,7 @@ import (
 
 // sharedFields are the managedFields of one LIST, by their content. Objects of a kind mostly
 // have the same, which take more memory than the rest of their metadata: equal ones are one
-// list, which nobody may change.
+// list, which must not be changed.
 type sharedFields map[string]any
 
 // convert returns the metadata of an object without its type.

@@ -14,7 +14,7 @@ import (
 	"github.com/ordapply/ordapply/state"
 )
 
-// permissions returns the permissions that applying the job's stream requires.
+// permissions returns the permissions that applying the stream of a session requires.
 func (a *Apply) permissions(ctx context.Context, j session) []kube.Permission {
 	applier := apply.Applier{DryRun: a.DryRun == "server", Health: j.assessor, NoDiagnosis: !a.Diagnosis, SkipWait: j.ungated}
 	kinds := kube.StreamKinds(j.stream.Objects).Or(kube.KindsOf(j.target.Cluster))

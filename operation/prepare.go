@@ -71,7 +71,7 @@ func (a *Apply) revisionMetadata(ctx context.Context, c *console.Console, option
 	return m, err
 }
 
-// checkPermissions checks that the account has all permissions that a job requires.
+// checkPermissions checks that the account has all permissions that a session requires.
 func (a *Apply) checkPermissions(ctx context.Context, j session) error {
 	back, err := a.undoTarget(ctx, j)
 	if err != nil {

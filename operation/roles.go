@@ -100,7 +100,7 @@ func (r *Roles) load(ctx context.Context, c *console.Console, source input.Sourc
 	return w, nil
 }
 
-// permissions returns all required permissions, and remarks on them.
+// required returns all required permissions, and remarks on them.
 func (r *Roles) required(ctx context.Context, c *console.Console, w rolesRequest) (kube.Permissions, []string, error) {
 	assessor, err := input.Assessor(ctx, c, r.Health)
 	if err != nil {

@@ -55,7 +55,7 @@ func (r *Rollback) prepareRollback(ctx context.Context, c *console.Console, file
 	return j, target, connect.ExplainForbidden(err, j.target, r.Set, "--rollback")
 }
 
-// rollbackSession returns the job that applies an earlier revision to the set; 0 means
+// rollbackSession returns the session that applies an earlier revision to the set; 0 means
 // the previous one.
 func (a *Apply) rollbackSession(ctx context.Context, j session, number int) (_ session, target history.RollbackTarget, err error) {
 	set, err := connect.OpenExisting(ctx, j.target, a.Set)

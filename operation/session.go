@@ -85,7 +85,7 @@ func (a *Apply) openSet(ctx context.Context, e execution) (state.Run, error) {
 	return run, err
 }
 
-// revisionSession returns the job that applies a revision; flag is the flag with which
+// revisionSession returns the session that applies a revision; flag is the flag with which
 // rbac prints its permissions.
 func (a *Apply) revisionSession(ctx context.Context, j session, r *history.Revision, flag string) (session, error) {
 	if err := sameCluster(ctx, j.target, r); err != nil {

@@ -63,7 +63,7 @@ func (a *Apply) undoTarget(ctx context.Context, j session) (*history.Revision, e
 	return r, err
 }
 
-// undoPermissions returns the permissions for rolling back the job or its atomic stacks:
+// undoPermissions returns the permissions for rolling back the session or its atomic stacks:
 // deleting new objects, and applying the earlier revision.
 func (a *Apply) undoPermissions(ctx context.Context, j session, back *history.Revision) []kube.Permission {
 	if a.DryRun != "none" || !a.RollbackOnFailure && len(j.atomic) == 0 {

@@ -31,7 +31,7 @@ const (
 	Kept     State = "kept"     // final: it must not be deleted
 )
 
-// Words returns the state as people read it; programs read its string.
+// Words returns the state for people; programs read its string.
 func (s State) Words() string {
 	if s == Unsettled {
 		return "not finished"

@@ -151,7 +151,7 @@ func (r *resource) compare(ctx context.Context) Row {
 		return r.recreated(ctx, "the old object is being deleted"+kube.DeletionBlockers(r.live)+"; the new one is applied when it is gone")
 	}
 	if r.live != nil {
-		if err := owner.MembershipError(r.live, r.setName); err != nil {
+		if err := owner.MembershipError(r.live, r.findSet); err != nil {
 			return r.failed(err)
 		}
 	}

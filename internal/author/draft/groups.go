@@ -125,8 +125,8 @@ func (p *proposal) byKinds(s selector) bool {
 	return placed
 }
 
-// inUsualOrder relates groups that only kinds tell apart as their authors mostly would: data,
-// then what prepares it, then what serves it. A manifest that mentions the reverse wins.
+// inUsualOrder relates groups that differ only by kind as authors mostly do: data, then the Jobs
+// that prepare it, then the programs that serve it. A manifest that mentions the reverse wins.
 func (p *proposal) inUsualOrder() {
 	usual := []selector{{group: "apps", kind: "StatefulSet"}, {group: "batch", kind: "Job"}, {group: "apps", kind: "Deployment"}}
 	rank := func(g group) int {

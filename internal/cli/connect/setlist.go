@@ -65,8 +65,8 @@ func FindSets(ctx context.Context, cluster SetReader, namespace string) (sets []
 	return sets, notes, nil
 }
 
-// find lists the parents of a kind that match a field selector. An object with the ID of another set is none,
-// and a note names it: its label was copied or edited.
+// find lists the parents of a kind that match a field selector. An object with the ID of another
+// set is none, and a note names it: its label was copied or edited.
 func find(ctx context.Context, cluster SetReader, gvk schema.GroupVersionKind, namespace, fields string) (sets []Set, notes []string, err error) {
 	kind, served := cluster.Kind(gvk)
 	if !served {

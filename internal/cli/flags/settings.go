@@ -77,8 +77,8 @@ func ApplyDefaults(cmd *cobra.Command, c *console.Console) error {
 	return errors.Join(errs...)
 }
 
-// markGiven tells the options that annotations of a stream may change which of them were given
-// on the command line.
+// markGiven marks the options that were given on the command line, which annotations of a stream
+// do not change.
 func markGiven(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		if s, is := flag.Value.(*option.Switch); is {

@@ -17,7 +17,7 @@ import (
 
 // Style is how the text of a plan is printed.
 type Style struct {
-	All     bool                       // also what would not change
+	All     bool                       // also the resources that would not change
 	columns int                        // at which reasons are wrapped; 0: nowhere
 	shade   func(terminal.Line) string // colours a line; nil: as it is
 }

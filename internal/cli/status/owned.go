@@ -38,8 +38,9 @@ func ownedKinds(of schema.GroupKind) []schema.GroupKind {
 	return []schema.GroupKind{{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: "StatefulSet"}, {Group: "apps", Kind: "DaemonSet"}, sets, jobs, pods}
 }
 
-// readOwned lists what members may own: each kind once for each namespace of a member that may
-// own it. Only of Pods is more than the metadata read. Notes say what may not be listed.
+// readOwned lists the objects that members may own: each kind once for each namespace of a member
+// that may own it, and only the metadata, except of Pods. A note names each kind that may not be
+// listed.
 func (o *Observer) readOwned(ctx context.Context, members map[object.ID]*unstructured.Unstructured) (owned, []string, error) {
 	type place struct {
 		schema.GroupKind

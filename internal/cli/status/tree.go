@@ -20,7 +20,7 @@ import (
 	"github.com/ordapply/ordapply/object"
 )
 
-// PrintTree prints the members of the set by layer, with what they own down to their Pods, and
+// PrintTree prints the members of the set by layer, with their controllers and Pods, and
 // returns why the set is not ready.
 func (o *Observer) PrintTree(ctx context.Context, c *console.Console) error {
 	now, err := o.read(ctx)
@@ -45,7 +45,7 @@ type ownerTree struct {
 	now   time.Time
 }
 
-// node is an object with what it owns.
+// node is an object with the objects of which it is the controller.
 type node struct {
 	name, words string
 	alike       string // equal for siblings with the same words but for times
@@ -86,8 +86,8 @@ func (t ownerTree) below(live *unstructured.Unstructured, depth int) node {
 	return n
 }
 
-// fill adds to a node what its object owns, the bad first. What owns nothing any more, such as
-// the ReplicaSet of an old revision, is left out.
+// fill adds the objects of its object to a node, the bad ones first. Controllers without Pods,
+// such as the ReplicaSet of an old revision, are left out.
 func (t ownerTree) fill(n *node, live *unstructured.Unstructured, depth int) {
 	for _, one := range t.owned[live.GetUID()] {
 		if depth == 0 {
@@ -150,7 +150,7 @@ type row struct{ name, words string }
 // fewAlike is the number of siblings with the same words that have a line each.
 const fewAlike = 3
 
-// rows appends the lines of a node and what is below it. Of many siblings with the same words
+// rows appends the lines of a node and of the nodes below it. Of many siblings with the same words
 // one is named.
 func (n node) rows(to []row, depth int) []row {
 	indent := strings.Repeat("  ", depth)

@@ -15,9 +15,9 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
-// Check returns an error that lists what the API server refuses in an object: fields that its
-// kind does not define, each with the nearest name, and values of another type; nil if there is
-// nothing, or if the type of the object is not known. No value of a Secret is printed.
+// Check returns an error that lists the faults for which the API server refuses an object: fields
+// that its kind does not define, each with the nearest name, and values of another type; nil if
+// there are none, or if the type of the object is not known. No value of a Secret is printed.
 func (t Types) Check(obj *unstructured.Unstructured) error {
 	of, known := t.of[obj.GroupVersionKind()]
 	if !known {

@@ -21,8 +21,8 @@ import (
 // FieldErrors returns a function that returns the error of a step whose manifest has fields or
 // types of values that the API server refuses, as its schemas say. A step that would send
 // nothing, or whose values are still to be filled in, has none. Neither has a custom resource
-// whose definition the run may change before: in the stream, or by a program that it starts. Of
-// another custom resource the API server is asked once more.
+// whose definition the run may change before: in the stream, or by a program that it starts. The
+// error of another custom resource counts only if a dry run of its apply confirms it.
 func (c Checks) FieldErrors(ctx context.Context) func(i int) error {
 	bodies := map[int]*unstructured.Unstructured{}
 	if c.Schemas != nil {
@@ -63,7 +63,7 @@ func (c Checks) refuses(ctx context.Context, obj *unstructured.Unstructured) boo
 	return err != nil && fault.IsSchemaError(err)
 }
 
-// checkedBodies returns what the run would send of each step that is checked.
+// checkedBodies returns the body that the run would send for each step that is checked.
 func (c Checks) checkedBodies() map[int]*unstructured.Unstructured {
 	bodies, positions, sent := map[int]*unstructured.Unstructured{}, c.Plan.Positions(), c.sent()
 	programs := c.firstPrograms(sent)

@@ -30,8 +30,9 @@ type Checks struct {
 	DryRun      bool
 }
 
-// Each calls fail with the error of each step that has one: foreign members first, all of them
-// and dependents before what they need, whose failure would skip them, then the others that have not ended, such as by the failure of a dependency.
+// Each calls fail with the error of each step that has one: first of all foreign members,
+// dependents before their dependencies, whose failure would skip them, and then of the other steps
+// that have not ended, such as by the failure of a dependency.
 func (c Checks) Each(ctx context.Context, hasEnded func(step int) bool, fail func(step int, err error)) {
 	named := write.FindSets(ctx, c.Cluster)
 	for i, read := range slices.Backward(c.Reads) {
