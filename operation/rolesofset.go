@@ -21,12 +21,9 @@ import (
 // checkSet returns an error for options that require an apply set.
 func (r *Roles) checkSet() error {
 	var errs []error
-	for _, flag := range []struct {
-		name  string
-		given bool
-	}{{"prune", r.Prune}, {"take-over", r.TakeOver}, {"rollback-on-failure", r.RollbackOnFailure}, {"rollback", r.Rollback}, {"status", r.Status}} {
-		if flag.given && r.Set == "" {
-			errs = append(errs, usage.Errorf("--%s requires an apply set: name it with --applyset", flag.name))
+	for _, name := range given(flag{"--prune", r.Prune}, flag{"--take-over", r.TakeOver}, flag{"--rollback-on-failure", r.RollbackOnFailure}, flag{"--rollback", r.Rollback}, flag{"--status", r.Status}) {
+		if r.Set == "" {
+			errs = append(errs, usage.Errorf("%s requires an apply set: name it with --applyset", name))
 		}
 	}
 	return errors.Join(errs...)
