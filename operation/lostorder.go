@@ -37,6 +37,11 @@ func lostOrder(stream *apply.Stream, layers iter.Seq2[object.ID, string]) error 
 		plain.Count(objects, "object"), strings.Join(slices.Sorted(maps.Keys(orders)), ", "), input.SkippedFunction)
 }
 
+// refused returns the error about a lost order for a stream that must have one.
+func refused(lost error) error {
+	return fmt.Errorf("%w. If they are to have none, apply them once without --require-order", lost)
+}
+
 // layersBefore returns the layers of live objects before a run.
 func layersBefore(existing []event.Existing) iter.Seq2[object.ID, string] {
 	return func(yield func(object.ID, string) bool) {
@@ -67,7 +72,7 @@ func (a *Apply) checkOrder(e execution, existing []event.Existing) error {
 	case lost == nil || e.metadata.Revision.Rollback > 0:
 		return nil
 	case a.RequireOrder:
-		return lost
+		return refused(lost)
 	}
 	plain.Message(e.notes, "warning: ", lost.Error())
 	return nil

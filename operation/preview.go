@@ -117,7 +117,7 @@ func (p *Preview) run(ctx context.Context, c *console.Console) (*plan.Previewed,
 	}
 	out.Plan.Notes = append(out.Plan.Notes, out.Preview.Notes...)
 	if out.LostOrder = lostOrder(stream, layersIn(out.Preview)); out.LostOrder != nil && p.RequireOrder {
-		return out, out.LostOrder
+		return out, refused(out.LostOrder)
 	}
 	if events := out.Preview.HookEvents; events != nil {
 		out.Plan.Hooks = slices.DeleteFunc(out.Plan.Hooks, func(hook ordering.PlannedHook) bool { return !slices.Contains(events, hook.Event) })
