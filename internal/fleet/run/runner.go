@@ -28,8 +28,8 @@ type runner struct {
 	limits  option.Limits
 }
 
-// Apply applies to the clusters. A plan file, which is about one cluster, is refused. ctx ends at an interrupt, and not at --timeout, which limits
-// each run. The error joins those of the runs.
+// Apply applies to the clusters. A plan file, which is about one cluster, is refused. ctx ends at
+// an interrupt, and not at --timeout, which limits each run. The error joins those of the runs.
 func (o *Options) Apply(ctx context.Context, c *console.Console, op operation.Apply, planFile string) error {
 	r := &runner{options: o, console: c, out: report.OpenOutputs(c), cluster: op.Cluster, view: op.View, output: op.Output, writes: op.DryRun == "none", lines: true, limits: op.Limits}
 	defer r.out.Close(ctx)
