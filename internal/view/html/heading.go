@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"time"
+
+	"github.com/ordapply/ordapply/internal/plain"
 )
 
 // heading names the run and its outcome: "Apply of shop, revision 3, timed out after 3m13s".
@@ -22,7 +24,7 @@ func heading(run *Run) string {
 		what += fmt.Sprintf(", revision %d,", run.Parts[0].Revision)
 	}
 	how := map[string]string{"done": "succeeded", "failed": "failed", "timedOut": "timed out", "interrupted": "was interrupted"}[run.State]
-	return fmt.Sprintf("%s %s after %s", what, cmp.Or(how, "has no end in these events"), rounded(run.Ended.Sub(run.Began)))
+	return plain.Sprintf("%s %s after %s", what, cmp.Or(how, "has no end in these events"), rounded(run.Ended.Sub(run.Began)))
 }
 
 // rounded returns a time with three or four digits.

@@ -96,13 +96,15 @@ func TestRead(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Text of the cluster cannot end the element that holds it.
+// Text of the cluster cannot end the element that holds it, nor turn that of the heading.
 func TestPageIsText(t *testing.T) {
 	run, err := Read(strings.NewReader(lines()))
 	require.NoError(t, err)
+	run.ApplySet = "shop\u202e"
 	var page bytes.Buffer
 	require.NoError(t, Write(&page, run))
 	require.NotContains(t, page.String(), "</script><b>")
+	require.NotContains(t, page.String(), "\u202e")
 	require.Contains(t, page.String(), `\u003c/script\u003e\u003cb\u003e`)
 	require.NotContains(t, page.String(), "ZgotmplZ")
 	for _, outside := range []string{`src="http`, `href="http`, "@import", "url(http"} {
