@@ -22,7 +22,7 @@ type Console struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Log      *Log   // of -v; nil without it
-	Command  string // its path, "ordapply apply"; for the trace
+	Command  string // its path, "ordapply apply"; for the trace and the events
 
 	files  *files
 	shared bool // several consoles have the same files, and the manifests are among them
@@ -35,10 +35,10 @@ func New(in io.Reader, out, err io.Writer) *Console {
 }
 
 // Share returns a console for one of several commands that read each file once, manifests
-// too. It has the log and the standard input of c, and other outputs. Slow steps are reported
-// with slow, which is called from other goroutines; nil: on err.
+// too. It has the name, the log and the standard input of c, and other outputs. Slow steps are
+// reported with slow, which is called from other goroutines; nil: on err.
 func (c *Console) Share(out, err io.Writer, slow func(string)) *Console {
-	return &Console{In: c.In, Out: out, Err: err, Log: c.Log.on(err), files: c.files, shared: true, slow: &slowNotices{notify: slow, fixed: slow != nil}}
+	return &Console{In: c.In, Out: out, Err: err, Log: c.Log.on(err), Command: c.Command, files: c.files, shared: true, slow: &slowNotices{notify: slow, fixed: slow != nil}}
 }
 
 // IsShared reports whether several commands read the same files.

@@ -88,6 +88,8 @@ func TestOnce(t *testing.T) {
 		})
 	}
 	require.True(t, first.Share(nil, nil, nil).IsShared())
+	first.Command = "ordapply apply"
+	require.Equal(t, first.Command, first.Share(nil, nil, nil).Command)
 	require.False(t, first.IsShared())
 	t.Run("while the first call reads", func(t *testing.T) {
 		began, end := make(chan struct{}), make(chan struct{})
