@@ -1,7 +1,7 @@
 // Package rbac has the permissions that the parts of a run need, and writes Roles with them:
 //
-//	rules := rbac.RulesOf(permissions)
-//	text := rules.YAML("ordapply", rbac.Subject{User: "jane"})
+//	subject, err := rbac.Subject{User: "jane"}.YAML()
+//	text := rbac.RulesOf(permissions).YAML("ordapply", subject)
 package rbac
 
 import (

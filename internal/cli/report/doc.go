@@ -1,8 +1,8 @@
 // Package report reports a run: as lines or as a live view on standard error, as results
 // or JSON lines on standard output, and as metrics in a file.
 //
-//	outputs := report.OpenOutputs(cmd)
-//	reporters := outputs.Report(cmd, target, plan, metrics, report.Options{Output: "text"})
+//	outputs := report.OpenOutputs(console)
+//	reporters := outputs.Report(ctx, console, target, plan, files, report.Options{Output: "text"})
 //	reporters.Begin()
 //	reporters.Event(event)
 //	reporters.End(outcome)
