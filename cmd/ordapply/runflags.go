@@ -13,6 +13,7 @@ import (
 // registerPreview defines the flags that determine the changes of an apply.
 func registerPreview(set *pflag.FlagSet, op *operation.Preview) {
 	flags.Manifests(set, &op.Manifests)
+	set.Lookup("require-order").Usage += ", or with objects that lost theirs"
 	flags.Planning(set, &op.Planning)
 	flags.Membership(set, &op.Membership)
 	set.VarPF(serverSide{}, "server-side", "", "as in kubectl; ordapply always does").NoOptDefVal = "true"

@@ -21,7 +21,7 @@ func Manifests(flags *pflag.FlagSet, o *option.Manifests) {
 	flags.BoolVar(&o.Exec, "enable-exec", o.Exec, "with -k and --enable-alpha-plugins, let functions run programs on this machine")
 	flags.StringVarP(&o.Selector, "selector", "l", o.Selector, "use only the resources whose labels match, as in kubectl: =, ==, !=, in, notin, exists; dependents of other resources wait for these in the cluster")
 	flags.StringVar(&o.Order, "order", o.Order, "file with a SortOrder to stamp the stream with")
-	flags.BoolVar(&o.RequireOrder, "require-order", o.RequireOrder, "refuse a stream without an order, or with objects that lost theirs")
+	flags.BoolVar(&o.RequireOrder, "require-order", o.RequireOrder, "refuse a stream without an order")
 }
 
 // Files defines -f and -R, for files with what, such as "objects".

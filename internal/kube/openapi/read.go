@@ -30,7 +30,7 @@ type Types struct {
 }
 
 // patience limits how long schemas are waited for: without them a run goes on.
-const patience = 5 * time.Second
+const patience = 30 * time.Second
 
 // Read reads the types of kinds: with one request for the list of schemas, and one for each
 // group and version, unless the client has them. A type that cannot be had is left out.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -40,7 +41,9 @@ func (c Checks) Each(ctx context.Context, hasEnded func(step int) bool, fail fun
 			fail(i, err)
 		}
 	}
-	for _, check := range []func(i int) error{c.refusal, c.recordError, c.malformedError, c.unknownKindError, c.Reader.RejectedByCRDs(c.Plan, c.Reads), c.FieldErrors(ctx)} {
+	fields := sync.OnceValue(func() func(int) error { return c.FieldErrors(ctx) }) // which needs no schemas if nothing is left
+	fieldError := func(i int) error { return fields()(i) }
+	for _, check := range []func(i int) error{c.refusal, c.recordError, c.malformedError, c.unknownKindError, c.Reader.RejectedByCRDs(c.Plan, c.Reads), fieldError} {
 		for i := range c.Plan.Steps {
 			if hasEnded(i) {
 				continue
