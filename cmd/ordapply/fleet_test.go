@@ -211,7 +211,11 @@ func objects(writes []auditlog.Write) []auditlog.Write {
 func requestsBy(proxy *recorder.Proxy) map[string]int {
 	counts := map[string]int{}
 	for _, r := range proxy.Requests() {
-		counts[strings.TrimSpace(r.Verb+" "+r.Resource)]++
+		purpose := strings.TrimSpace(r.Verb + " " + r.Resource)
+		if strings.HasPrefix(r.URL.Path, "/openapi/") {
+			purpose = "schemas"
+		}
+		counts[purpose]++
 	}
 	return counts
 }

@@ -80,7 +80,7 @@ func TestInvalidRunFromEnvironment(t *testing.T) {
 func TestInvalidRunText(t *testing.T) {
 	for _, args := range [][]string{
 		{"apply", "--no-such-flag"}, {"apply", "-o", "name", "--prune", "-f", "app.yaml"}, {"apply", "-o", "jsonn", "-f", "app.yaml"},
-		{"plan", "-o", "json", "--no-such-flag"}, {"--no-such-flag", "-o", "json"},
+		{"plan", "-o", "json", "--no-such-flag"}, {"-o", "jsonn"},
 	} {
 		var out bytes.Buffer
 		require.Equal(t, report.ExitUsage, run(t.Context(), args, strings.NewReader(""), &out, &bytes.Buffer{}))

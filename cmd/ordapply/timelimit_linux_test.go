@@ -58,7 +58,7 @@ func phases() map[string]phase {
 		"the promise":          {set, recorder.Verb("patch", "secrets"), "applying secrets NS/set"},
 		"prune":                {set, list("serviceaccounts"), "listing serviceaccounts in namespace NS for the prune"},
 		"pruning":              {set, recorder.Verb("delete", "serviceaccounts"), ""},
-		"applying":             {plain, recorder.Verb("patch", "configmaps"), ""},
+		"applying":             {set, recorder.Verb("patch", "configmaps"), ""},
 		"delete a set":         {[]string{"delete", "--applyset", "set", "-n", "NS"}, list("serviceaccounts"), "listing serviceaccounts in namespace NS"},
 		"delete manifests":     {[]string{"delete", "-f", "DIR/old.yaml", "-n", "NS"}, recorder.Verb("list", "configmaps"), "listing configmaps in namespace NS"},
 		"deleting":             {[]string{"delete", "-f", "DIR/old.yaml", "-n", "NS"}, recorder.Verb("delete", "serviceaccounts"), ""},
