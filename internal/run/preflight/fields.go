@@ -24,24 +24,29 @@ import (
 // whose definition the run may change before: in the stream, or by a program that it starts. The
 // error of another custom resource counts only if a dry run of its apply confirms it.
 func (c Checks) FieldErrors(ctx context.Context) func(i int) error {
-	bodies := map[int]*unstructured.Unstructured{}
-	if c.Schemas != nil {
-		bodies = c.checkedBodies()
-	}
-	if len(bodies) == 0 {
-		return func(int) error { return nil }
-	}
+	var checked []bool
 	kinds := map[schema.GroupVersionKind]bool{}
-	for _, body := range bodies {
-		kinds[body.GroupVersionKind()] = true
+	if c.Schemas != nil {
+		checked = c.checked()
+	}
+	for i := range checked {
+		if checked[i] {
+			kinds[c.manifest(i).GroupVersionKind()] = true
+		}
+	}
+	if len(kinds) == 0 {
+		return func(int) error { return nil }
 	}
 	types := openapi.Read(ctx, c.Schemas, kinds)
 	return func(i int) error {
-		if bodies[i] == nil {
+		if !checked[i] || types.Check(c.manifest(i)) == nil { // which has all fields that are sent
 			return nil
 		}
-		err := types.Check(bodies[i])
-		if err == nil || isCustom(bodies[i]) && !c.refuses(ctx, bodies[i]) {
+		body, err := c.Reader.Bodies.BodyFor(c.manifest(i), c.Reads[i].Live, c.Reader.Owner)
+		if err != nil {
+			return nil // it is reported when the body is sent
+		}
+		if err = types.Check(body); err == nil || isCustom(body) && !c.refuses(ctx, body) {
 			return nil
 		}
 		return event.WithCode(event.CodeInvalid, err)
@@ -63,27 +68,20 @@ func (c Checks) refuses(ctx context.Context, obj *unstructured.Unstructured) boo
 	return err != nil && fault.IsSchemaError(err)
 }
 
-// checkedBodies returns the body that the run would send for each step that is checked.
-func (c Checks) checkedBodies() map[int]*unstructured.Unstructured {
-	bodies, positions, sent := map[int]*unstructured.Unstructured{}, c.Plan.Positions(), c.sent()
+// checked reports for each step whether its fields are checked.
+func (c Checks) checked() []bool {
+	positions, sent := c.Plan.Positions(), c.sent()
 	programs := c.firstPrograms(sent)
+	out := make([]bool, len(sent))
 	for i, s := range c.Plan.Steps {
-		manifest := c.manifest(i)
-		if !sent[i] || mutation.Has(manifest.GetAnnotations()) {
-			continue
-		}
 		isProvided := slices.ContainsFunc(s.ProvidedBy, func(id object.ID) bool {
 			at, inPlan := positions[id]
 			return inPlan && sent[at]
 		})
-		if isCustom(manifest) && (isProvided || s.Wave >= programs) {
-			continue
-		}
-		if body, err := c.Reader.Bodies.BodyFor(manifest, c.Reads[i].Live, c.Reader.Owner); err == nil {
-			bodies[i] = body
-		}
+		mayChange := isCustom(c.manifest(i)) && (isProvided || s.Wave >= programs)
+		out[i] = sent[i] && !mayChange && !mutation.Has(c.manifest(i).GetAnnotations())
 	}
-	return bodies
+	return out
 }
 
 // firstPrograms returns the first wave in which the run starts programs: Pods that it changes,
