@@ -3,41 +3,44 @@ package tree
 import (
 	"bytes"
 	"errors"
+	"runtime"
+	"slices"
 
+	"golang.org/x/sync/errgroup"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
 // partSize is how many items of a list are printed at once. The encoder keeps every event of a
 // document until its end, which takes more time and memory than the rest of the work.
-const partSize = 50
+const partSize = 4
 
 // placeholder stands for the items of a list while the rest of its document is printed.
 const placeholder = "ordapply-items"
 
-// inParts prints a node as kyaml does. The items of a long list are printed in parts, with the
-// same text.
-func inParts(node *yaml.Node) ([]byte, error) {
-	list := longList(node)
-	if list == nil {
-		return encode(node)
-	}
+// inParts prints a document, and the items of its list in parts.
+func inParts(node, list *yaml.Node) ([]byte, error) {
 	items := list.Content
 	list.Content = []*yaml.Node{{Kind: yaml.ScalarNode, Value: placeholder}}
-	around, err := encode(node)
+	around, err := whole(node)
 	list.Content = items
 	before, after, found := bytes.Cut(around, []byte("\n- "+placeholder+"\n"))
 	if err != nil || !found || bytes.Contains(after, []byte(placeholder)) {
-		return encode(node)
+		return whole(node)
 	}
-	out := append(before, '\n')
-	for from := 0; from < len(items); from += partSize {
-		part, err := encode(&yaml.Node{Kind: yaml.SequenceNode, Tag: list.Tag, Content: items[from:min(from+partSize, len(items))]})
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, part...)
+	parts := slices.Collect(slices.Chunk(items, partSize))
+	texts := make([][]byte, len(parts))
+	var all errgroup.Group
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	for i, part := range parts {
+		all.Go(func() (err error) {
+			texts[i], err = whole(&yaml.Node{Kind: yaml.SequenceNode, Tag: list.Tag, Content: part})
+			return err
+		})
 	}
-	return append(out, after...), nil
+	if err := all.Wait(); err != nil {
+		return nil, err
+	}
+	return slices.Concat(before, []byte("\n"), slices.Concat(texts...), after), nil
 }
 
 // longList returns the items of a Kubernetes list that can be printed in parts: a field of the

@@ -41,11 +41,11 @@ func TestPartsAreTheWhole(t *testing.T) {
 			if name == "made" || name == "kube-prometheus.yaml" {
 				require.NotNil(t, longList(documents[0]))
 			}
-			whole, err := encode(documents[0])
-			require.NoError(t, err)
-			parts, err := inParts(documents[0])
-			require.NoError(t, err)
-			require.Equal(t, string(whole), string(parts))
+			workAroundEncoder(documents[0], false)
+			want, wantErr := whole(documents[0])
+			parts, err := printed(documents[0])
+			require.Equal(t, string(want), string(parts))
+			require.Equal(t, wantErr, err)
 		})
 	}
 }

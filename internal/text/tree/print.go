@@ -25,9 +25,18 @@ func Encode(node *yaml.Node) ([]byte, error) {
 	return printed(node)
 }
 
-// printed returns a node's text if it parses back to the same content.
+// printed returns a node's text if it parses back to the same content. The items of a long list
+// are printed in parts, with the same text.
 func printed(node *yaml.Node) ([]byte, error) {
-	text, err := inParts(node)
+	if list := longList(node); list != nil {
+		return inParts(node, list)
+	}
+	return whole(node)
+}
+
+// whole prints a node at once.
+func whole(node *yaml.Node) ([]byte, error) {
+	text, err := encode(node)
 	if err != nil {
 		return nil, fmt.Errorf("print: %w", err)
 	}
