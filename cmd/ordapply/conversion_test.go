@@ -41,7 +41,7 @@ spec:
   - {name: v1, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}
   - {name: v2, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
 `, bundle))
-	cluster.Kubectl(t, "wait", "--for=condition=Established", "crd/widgets.conversion.example")
+	cluster.Established(t, "crd/widgets.conversion.example")
 	manifest := []byte("apiVersion: conversion.example/v1\nkind: Widget\nmetadata: {name: one, namespace: default}\n")
 
 	code, output := applyThrough(cluster.Kubeconfig, manifest, "--wave-timeout", "10s")

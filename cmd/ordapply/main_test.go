@@ -84,6 +84,9 @@ func TestScripts(t *testing.T) {
 					useCluster(t, ts, shared.Get(t))
 				}
 			},
+			"established": func(ts *testscript.TestScript, _ bool, args []string) {
+				ts.Check(clusterOf(ts).TryEstablished(args...))
+			},
 			"tool": useTool,
 			"kubectl": func(ts *testscript.TestScript, neg bool, args []string) {
 				runKubectl(ts, neg, clusterOf(ts).KubectlCommand(args...))

@@ -228,7 +228,7 @@ func definesParents(t *testing.T, cluster *testcluster.Cluster) {
 	definition := filepath.Join(t.TempDir(), "crd.yaml")
 	require.NoError(t, os.WriteFile(definition, []byte(parentCRD), 0o600))
 	cluster.Kubectl(t, "apply", "--server-side", "-f", definition)
-	cluster.Kubectl(t, "wait", "--for=condition=Established", "--timeout=3m", "crd/applysets.ordapply.dev")
+	cluster.Established(t, "crd/applysets.ordapply.dev")
 }
 
 // Pruning works under the Roles too. Missing permissions to prune are reported

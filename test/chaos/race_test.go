@@ -56,7 +56,7 @@ func raceFromTwoNamespaces(t *testing.T, lab chaosLab) {
 	file := filepath.Join(t.TempDir(), "crd.yaml")
 	require.NoError(t, os.WriteFile(file, definition, 0o600))
 	lab.cluster.Kubectl(t, "apply", "--server-side", "-f", file)
-	lab.cluster.Kubectl(t, "wait", "--for=condition=Established", "--timeout=3m", "crd/applysets.ordapply.dev")
+	lab.cluster.Established(t, "crd/applysets.ordapply.dev")
 	var bothLocked, bothClaim, runs sync.WaitGroup
 	bothLocked.Add(2)
 	bothClaim.Add(2)

@@ -87,8 +87,8 @@ func (p *place) createPrerequisites(s stream) error {
 	if len(s.finds) == 0 {
 		return nil
 	}
-	if out, err := p.TryKubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"); err != nil {
-		return fmt.Errorf("wait for the kinds that %s expects: %w\n%s", s.name, err, out)
+	if err := p.TryEstablished("crd", "--all"); err != nil {
+		return fmt.Errorf("wait for the kinds that %s expects: %w", s.name, err)
 	}
 	return nil
 }
