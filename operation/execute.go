@@ -92,7 +92,7 @@ func (a *Apply) applyAround(ctx context.Context, e execution) (event.Summary, er
 	if err != nil {
 		return summary, err
 	}
-	if err := a.checkOrder(e, prepared.Existing()); err != nil {
+	if err := a.checkOrder(e, prepared.Existing(), nil); err != nil {
 		return prepared.Abandon(err)
 	}
 	if e.planned != nil {

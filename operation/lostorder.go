@@ -17,9 +17,10 @@ import (
 )
 
 // lostOrder returns an error that names the orders in which objects of the stream were applied
-// last, as the layers of the live objects say, and which their manifests no longer have. It is
-// nil if there are none.
-func lostOrder(stream *apply.Stream, layers iter.Seq2[object.ID, string]) error {
+// last, as the layers of the live objects say, and which their manifests no longer have; or
+// those of the newest revision, former, if no manifest has an order now. It is nil if there are
+// none.
+func lostOrder(stream *apply.Stream, layers iter.Seq2[object.ID, string], former []string) error {
 	orders, objects := map[string]bool{}, 0
 	for id, layer := range layers {
 		manifest := stream.Objects[id]
@@ -30,11 +31,25 @@ func lostOrder(stream *apply.Stream, layers iter.Seq2[object.ID, string]) error 
 		orders[order] = true
 		objects++
 	}
-	if objects == 0 {
+	switch {
+	case objects > 0:
+	case len(former) > 0 && !hasStamps(stream):
+		return fmt.Errorf("the stream has no order, and the newest revision of the apply set has order %s. %s", strings.Join(former, ", "), input.SkippedFunction)
+	default:
 		return nil
 	}
 	return fmt.Errorf("%s of the stream lost order %s since the last apply. %s",
 		plain.Count(objects, "object"), strings.Join(slices.Sorted(maps.Keys(orders)), ", "), input.SkippedFunction)
+}
+
+// hasStamps reports whether a resource of the stream has a place in a SortOrder.
+func hasStamps(stream *apply.Stream) bool {
+	for _, manifest := range stream.Objects {
+		if manifest.GetAnnotations()[stamp.LayerAnnotation] != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // refused returns the error about a lost order for a stream that must have one.
@@ -66,8 +81,8 @@ func layersIn(previewed *preview.Preview) iter.Seq2[object.ID, string] {
 
 // checkOrder warns of a lost order, or returns it as an error if the stream must have one. A
 // rollback brings back the order of its revision.
-func (a *Apply) checkOrder(e execution, existing []event.Existing) error {
-	lost := lostOrder(e.stream, layersBefore(existing))
+func (a *Apply) checkOrder(e execution, existing []event.Existing, former []string) error {
+	lost := lostOrder(e.stream, layersBefore(existing), former)
 	switch {
 	case lost == nil || e.metadata.Revision.Rollback > 0:
 		return nil

@@ -36,7 +36,7 @@ func TestLostOrder(t *testing.T) {
 		"forged": {map[object.ID]string{id("a"): "no slash"}, "1 object of the stream lost order no slash since the last apply. "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := lostOrder(stream, maps.All(c.layers))
+			err := lostOrder(stream, maps.All(c.layers), nil)
 			if c.want == "" {
 				require.NoError(t, err)
 				return

@@ -116,7 +116,7 @@ func (p *Preview) run(ctx context.Context, c *console.Console) (*plan.Previewed,
 		return out, err
 	}
 	out.Plan.Notes = append(out.Plan.Notes, out.Preview.Notes...)
-	if out.LostOrder = lostOrder(stream, layersIn(out.Preview)); out.LostOrder != nil && p.RequireOrder {
+	if out.LostOrder = lostOrder(stream, layersIn(out.Preview), out.Preview.FormerOrders); out.LostOrder != nil && p.RequireOrder {
 		return out, refused(out.LostOrder)
 	}
 	if events := out.Preview.HookEvents; events != nil {

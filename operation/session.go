@@ -74,7 +74,7 @@ func (a *Apply) openSet(ctx context.Context, e execution) (state.Run, error) {
 	run.OnNotUndone = func(revision int, command string) {
 		*e.wayBack = fmt.Sprintf("to go back to revision %d: %s", revision, command)
 	}
-	run.OnExisting = func(existing []event.Existing) error { return a.checkOrder(e, existing) }
+	run.OnExisting = func(existing []event.Existing, orders []string) error { return a.checkOrder(e, existing, orders) }
 	user, account := "", run.Metadata.User
 	run.Metadata.User = func(ctx context.Context) string {
 		user = account(ctx)

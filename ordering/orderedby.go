@@ -13,7 +13,7 @@ func (p *Plan) OrderedBy() string {
 	if len(p.Layers) == 0 && len(p.Waves) == 1 && p.Waves[0].Name == unordered {
 		return "no order"
 	}
-	if orders := p.orders(); len(orders) > 0 {
+	if orders := p.Orders(); len(orders) > 0 {
 		return "order: " + strings.Join(orders, ", ")
 	}
 	if others := p.declarations(); len(others) > 0 {
@@ -22,8 +22,8 @@ func (p *Plan) OrderedBy() string {
 	return "no SortOrder: references only"
 }
 
-// orders returns the names of the SortOrders whose layers the plan has, sorted.
-func (p *Plan) orders() []string {
+// Orders returns the names of the SortOrders whose layers the plan has, sorted.
+func (p *Plan) Orders() []string {
 	var names []string
 	for _, layer := range p.Layers {
 		if order, _, ok := strings.Cut(layer.Name, "/"); ok && layer.Kind == Stamped {

@@ -102,7 +102,7 @@ func (r Run) applyStream(ctx context.Context, tried *attempt, around *hooks.Arou
 // begin stores the run's revision, and widens the set, before the first write.
 func (r Run) begin(ctx context.Context, tried *attempt, existing []applyevent.Existing) (err error) {
 	set, record := tried.set, tried.record
-	if err := r.OnExisting(existing); err != nil {
+	if err := r.OnExisting(existing, ordersOf(record.entries())); err != nil {
 		return err
 	}
 	if err := r.check(ctx); err != nil {

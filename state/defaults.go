@@ -56,7 +56,7 @@ func (c Callbacks) withDefaults() Callbacks {
 		c.OnNote = func(string) {}
 	}
 	if c.OnExisting == nil {
-		c.OnExisting = func([]event.Existing) error { return nil }
+		c.OnExisting = func([]event.Existing, []string) error { return nil }
 	}
 	if c.OnLastRun == nil {
 		c.OnLastRun = func(track.RunTimes) {}

@@ -44,6 +44,13 @@ func (r Run) preview(ctx context.Context) (*preview.Preview, error) {
 	if err != nil {
 		return preview, err
 	}
+	if len(r.Plan.Orders()) == 0 {
+		entries, err := r.listRevisions(ctx, set)
+		if err != nil {
+			return nil, err
+		}
+		preview.FormerOrders = ordersOf(entries)
+	}
 	if note := r.record(set).keepingNote(); note != "" {
 		preview.Notes = append(preview.Notes, note)
 	}

@@ -113,6 +113,14 @@ func (r Run) listRevisions(ctx context.Context, set *set.Set) ([]history.Entry, 
 	return history.Current(entries), err
 }
 
+// ordersOf returns the SortOrders of the newest of a set's revisions.
+func ordersOf(entries []history.Entry) []string {
+	if len(entries) == 0 {
+		return nil
+	}
+	return entries[len(entries)-1].Orders()
+}
+
 // dryRun does a dry run of the apply and of the prune.
 func (r Run) dryRun(ctx context.Context, set *set.Set) (event.Summary, error) {
 	if err := r.Precondition(ctx); err != nil {
@@ -122,7 +130,11 @@ func (r Run) dryRun(ctx context.Context, set *set.Set) (event.Summary, error) {
 	if err != nil {
 		return summary, err
 	}
-	if err := r.OnExisting(prepared.Existing()); err != nil {
+	entries, err := r.listRevisions(ctx, set)
+	if err == nil {
+		err = r.OnExisting(prepared.Existing(), ordersOf(entries))
+	}
+	if err != nil {
 		return prepared.Abandon(err)
 	}
 	summary, err = prepared.Run(ctx, apply.Hooks{})
@@ -137,10 +149,6 @@ func (r Run) dryRun(ctx context.Context, set *set.Set) (event.Summary, error) {
 		return summary, nil
 	}
 	r.Remover.DryRun = true
-	entries, err := r.listRevisions(ctx, set)
-	if err != nil {
-		return summary, err
-	}
 	pruned, _, err := r.prune(ctx, set, r.adoptions(entries))
 	return summary.Append(pruned), err
 }

@@ -50,8 +50,8 @@ type Callbacks struct {
 	// OnNote is called with remarks on the set for people.
 	OnNote func(string)
 	// OnExisting is called before anything is written, with the objects of the stream as
-	// they are. Its error ends the run.
-	OnExisting func([]event.Existing) error
+	// they are, and the SortOrders of the newest revision. Its error ends the run.
+	OnExisting func(existing []event.Existing, orders []string) error
 	// OnLastRun is called before anything is written, with the times of the run that
 	// deployed a revision last; they are zero where they are unknown.
 	OnLastRun func(track.RunTimes)

@@ -100,8 +100,10 @@ type Preview struct {
 	// HookEvents are the events whose hooks would run; nil if the stream has none.
 	HookEvents []string
 	HookErrors []error // with which hooks would fail
-	masker     *redact.Masker
-	origins    *fill.Origins
+	// FormerOrders are the SortOrders of the newest revision of the set, if the plan has none.
+	FormerOrders []string
+	masker       *redact.Masker
+	origins      *fill.Origins
 }
 
 // Err joins the errors that the run would return; nil when there are none.

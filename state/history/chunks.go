@@ -52,9 +52,11 @@ type revisionSummary struct {
 	Resources int    `json:"resources"`
 	Layers    int    `json:"layers"`
 	Waves     int    `json:"waves"`
-	Rollback  int    `json:"rollback,omitempty"`
-	Hooks     int    `json:"hooks,omitempty"`
-	Parent    int    `json:"parent,omitempty"` // see set.NumberAnnotation; 0 from older versions
+	// Orders are the SortOrders of its plan, at most maxOrders of them.
+	Orders   []string `json:"orders,omitempty"`
+	Rollback int      `json:"rollback,omitempty"`
+	Hooks    int      `json:"hooks,omitempty"`
+	Parent   int      `json:"parent,omitempty"` // see set.NumberAnnotation; 0 from older versions
 	// Values are the namespaces that keep values of this revision.
 	Values []string `json:"values,omitempty"`
 	Origin
@@ -80,6 +82,10 @@ type Entry struct {
 	stored
 }
 
+// Orders returns the names of the SortOrders that its plan followed, the first few of many;
+// none in revisions of older versions.
+func (e Entry) Orders() []string { return e.orders }
+
 // Deployed returns when the run that deployed the revision ended; zero if none did.
 func (e Entry) Deployed() time.Time {
 	if e.Status != Deployed {
@@ -91,6 +97,7 @@ func (e Entry) Deployed() time.Time {
 // stored is a revision's stored form.
 type stored struct {
 	hooks           int // number of hooks
+	orders          []string
 	digest, cluster string
 	chunks          int
 	parent          int                        // the lowest number that the parent may have while this revision is the newest
@@ -175,7 +182,7 @@ func readEntry(head *unstructured.Unstructured) (Entry, error) {
 	return Entry{
 		Number: numberOf(head), Created: head.GetCreationTimestamp().UTC(), Status: Status(head.GetLabels()[StatusLabel]),
 		Resources: a.Resources, Layers: a.Layers, Waves: a.Waves, Rollback: a.Rollback, Origin: a.Origin.OfRollback(a.Rollback), RunTimes: readTimes(head),
-		stored: stored{hooks: a.Hooks, digest: a.Digest, cluster: a.Cluster, chunks: a.Chunks, parent: a.Parent, values: a.Values, head: head, record: &storedRecord{text: head.GetAnnotations()[recordAnnotation]}},
+		stored: stored{hooks: a.Hooks, orders: a.Orders, digest: a.Digest, cluster: a.Cluster, chunks: a.Chunks, parent: a.Parent, values: a.Values, head: head, record: &storedRecord{text: head.GetAnnotations()[recordAnnotation]}},
 	}, nil
 }
 

@@ -151,6 +151,9 @@ func (e Entry) isOf(r Revision, digest string) bool {
 	return e.digest == digest && (e.cluster == r.Cluster || e.cluster == "" || r.Cluster == "")
 }
 
+// maxOrders bounds the names of SortOrders in a listing.
+const maxOrders = 5
+
 // summary describes the revision for a listing.
 func (r *Revision) summary(digest string) revisionSummary {
 	layers := map[string]bool{}
@@ -159,7 +162,8 @@ func (r *Revision) summary(digest string) revisionSummary {
 			layers[step.Layer] = true
 		}
 	}
-	return revisionSummary{Digest: digest, Cluster: r.Cluster, Resources: len(r.Plan.Steps), Layers: len(layers), Waves: len(r.Plan.Waves), Rollback: r.Rollback, Hooks: len(r.Hooks), Origin: r.Origin}
+	orders := r.Plan.Orders()
+	return revisionSummary{Digest: digest, Cluster: r.Cluster, Resources: len(r.Plan.Steps), Layers: len(layers), Waves: len(r.Plan.Waves), Orders: orders[:min(len(orders), maxOrders)], Rollback: r.Rollback, Hooks: len(r.Hooks), Origin: r.Origin}
 }
 
 // planAgain records the plan of another run of a stored revision, before its first write:
