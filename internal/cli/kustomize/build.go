@@ -45,7 +45,7 @@ func isRefusal(err error) bool {
 // run builds twice if there is a SortOrder: once without any function, which fails if there
 // are functions of others, and then, from the same files, with this program as the function.
 func (b Build) run() ([]byte, error) {
-	program, err := os.Executable()
+	program, err := self()
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +73,16 @@ func (b Build) run() ([]byte, error) {
 	running := newFiles(program)
 	running.seen = looking.texts
 	return build(b.Folder, running, enabled(true))
+}
+
+// self returns a path of this program. On Linux it stays this program when its file is deleted
+// or replaced meanwhile, as by an upgrade.
+func self() (string, error) {
+	const linux = "/proc/self/exe"
+	if _, err := os.Stat(linux); err == nil {
+		return linux, nil
+	}
+	return os.Executable()
 }
 
 func enabled(exec bool) *types.PluginConfig {

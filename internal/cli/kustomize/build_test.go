@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -18,6 +19,9 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == FunctionArgument {
 		os.Exit(Function(os.Stdin, os.Stdout, os.Stderr))
+	}
+	if len(os.Args) == 3 && os.Args[1] == "build-without-a-file" {
+		os.Exit(buildWithoutAFile(os.Args[0], os.Args[2]))
 	}
 	os.Exit(m.Run())
 }
@@ -201,4 +205,49 @@ func TestAliasesOfAKustomizationAreBounded(t *testing.T) {
 	require.ErrorContains(t, err, "0.yaml: its aliases expand to more than 16 MiB")
 	_, err = Build{Folder: writeConfigMaps(t, 50, 100<<10, 150)}.Run()
 	require.ErrorContains(t, err, "4.yaml: the aliases of this file, and of those before it, expand to more than 64 MiB")
+}
+
+// buildWithoutAFile deletes this program's file, and builds a folder.
+func buildWithoutAFile(program, folder string) int {
+	if err := os.Remove(program); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	built, err := Build{Folder: folder}.Run()
+	fmt.Printf("%s%v", built, err)
+	return 0
+}
+
+// The program that builds is the function, also when its file was deleted or replaced.
+func TestAProgramThatIsReplacedMeanwhile(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux keeps the program of a running process")
+	}
+	own, err := os.Executable()
+	require.NoError(t, err)
+	text, err := os.ReadFile(own)
+	require.NoError(t, err)
+	program := filepath.Join(t.TempDir(), "program")
+	require.NoError(t, os.WriteFile(program, text, 0o700))
+	root := write(t, map[string]string{"kustomization.yaml": "resources: [r.yaml]\ntransformers: [order.yaml]\n", "r.yaml": resources, "order.yaml": orderOf("shop", "Service")})
+	out, err := exec.Command(program, "build-without-a-file", root).CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Contains(t, string(out), "ordapply.dev/layer: shop/first")
+}
+
+// What was looked at is what is run: a file that changes meanwhile counts as it was, and a new
+// one is refused.
+func TestFilesThatChangeMeanwhile(t *testing.T) {
+	root := write(t, map[string]string{"r.yaml": resources, "new.yaml": resources})
+	looking := newFiles("")
+	_, err := looking.ReadFile(filepath.Join(root, "r.yaml"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(root, "r.yaml"), []byte("kind: Changed\n"), 0o600))
+	running := newFiles("program")
+	running.seen = looking.texts
+	text, err := running.ReadFile(filepath.Join(root, "r.yaml"))
+	require.NoError(t, err)
+	require.Equal(t, resources, string(text))
+	_, err = running.ReadFile(filepath.Join(root, "new.yaml"))
+	require.ErrorIs(t, err, errRemote)
 }
