@@ -16,12 +16,16 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/ordapply/ordapply/internal/cli/kustomize"
 	"github.com/ordapply/ordapply/test/auditlog"
 	"github.com/ordapply/ordapply/test/testcluster"
 )
 
 func TestMain(m *testing.M) {
 	discardLibraryLogs()
+	if len(os.Args) == 2 && os.Args[1] == kustomize.FunctionArgument { // by which kustomize runs this program, under any name
+		main()
+	}
 	testscript.Main(allTests{m}, map[string]func(){"ordapply": main, "kubectl-ordapply": main, "jobshell": jobShell})
 }
 
