@@ -69,7 +69,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if len(args) == 1 && args[0] == kustomize.FunctionArgument {
 		return kustomize.Function(stdin, stdout, stderr)
 	}
-	cmd, err := execute(ctx, console.New(stdin, stdout, stderr), args)
+	c := console.New(stdin, stdout, stderr)
+	c.Function = true
+	cmd, err := execute(ctx, c, args)
 	switch {
 	case err == nil:
 		return report.ExitDone

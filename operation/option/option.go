@@ -25,7 +25,8 @@ type Manifests struct {
 	Files []string `json:"files,omitempty"`
 	// Recursive reads the subfolders of folders, too.
 	Recursive bool `json:"recursive,omitempty"`
-	// Kustomize is the folder of a kustomization to build, instead of Files.
+	// Kustomize is the folder of a kustomization to build, instead of Files. Only the program
+	// ordapply runs a SortOrder of it without Plugins and Exec.
 	Kustomize string `json:"-"`
 	// Plugins lets the kustomization run functions, and Exec lets these be programs of this
 	// machine (kustomize's --enable-alpha-plugins and --enable-exec).

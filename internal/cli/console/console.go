@@ -23,6 +23,9 @@ type Console struct {
 	Out, Err io.Writer
 	Log      *Log   // of -v; nil without it
 	Command  string // its path, "ordapply apply"; for the trace and the events
+	// Function is set in the ordapply program, which is the function of a SortOrder when a
+	// kustomize build starts it. In other programs an operation must not start the program.
+	Function bool
 
 	files  *files
 	shared bool // several consoles have the same files, and the manifests are among them
@@ -38,7 +41,7 @@ func New(in io.Reader, out, err io.Writer) *Console {
 // too. It has the name, the log and the standard input of c, and other outputs. Slow steps are
 // reported with slow, which is called from other goroutines; nil: on err.
 func (c *Console) Share(out, err io.Writer, slow func(string)) *Console {
-	return &Console{In: c.In, Out: out, Err: err, Log: c.Log.on(err), Command: c.Command, files: c.files, shared: true, slow: &slowNotices{notify: slow, fixed: slow != nil}}
+	return &Console{In: c.In, Out: out, Err: err, Log: c.Log.on(err), Command: c.Command, Function: c.Function, files: c.files, shared: true, slow: &slowNotices{notify: slow, fixed: slow != nil}}
 }
 
 // IsShared reports whether several commands read the same files.

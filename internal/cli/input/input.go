@@ -210,7 +210,7 @@ func (s *Source) reading(name string) string {
 // eachFile opens every file of a -f argument.
 func (s *Source) eachFile(ctx context.Context, c *console.Console, name string, visit func(source string, stream io.Reader) error) error {
 	if s.Kustomize != "" {
-		stream, err := s.build()
+		stream, err := s.build(c)
 		if err != nil {
 			return err
 		}

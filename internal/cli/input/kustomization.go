@@ -27,6 +27,6 @@ func isKustomization(ctx context.Context, c *console.Console, path string) bool 
 }
 
 // build returns the output of `kustomize build`.
-func (s *Source) build() ([]byte, error) {
-	return kustomize.Build{Folder: s.Kustomize, Plugins: s.Plugins, Exec: s.Exec}.Run()
+func (s *Source) build(c *console.Console) ([]byte, error) {
+	return kustomize.Build{Folder: s.Kustomize, Own: c.Function, Plugins: s.Plugins, Exec: s.Exec}.Run()
 }

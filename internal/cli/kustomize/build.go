@@ -16,6 +16,9 @@ type Build struct {
 	Folder  string
 	Plugins bool // run functions, as --enable-alpha-plugins does
 	Exec    bool // with Plugins, also functions that are programs, as --enable-exec does
+	// Own runs this program, with FunctionArgument, instead of sortorder, for which Plugins and
+	// Exec are not needed then.
+	Own bool
 }
 
 // errMixed is returned where kustomize would skip functions silently.
@@ -29,8 +32,11 @@ func (b Build) Run() ([]byte, error) {
 	text, err := b.run()
 	switch {
 	case isRefusal(err):
-		return nil, fmt.Errorf("build the kustomization: %w; enable functions with --enable-alpha-plugins, and functions that run programs on this machine also with --enable-exec; "+
-			"a SortOrder alone needs neither", err)
+		remedy := "enable functions with --enable-alpha-plugins, and functions that run programs on this machine also with --enable-exec"
+		if b.Own {
+			remedy += "; a SortOrder alone needs neither"
+		}
+		return nil, fmt.Errorf("build the kustomization: %w; %s", err, remedy)
 	case err != nil:
 		return nil, fmt.Errorf("build the kustomization: %w", err)
 	}
@@ -45,6 +51,15 @@ func isRefusal(err error) bool {
 // run builds twice if there is a SortOrder: once without any function, which fails if there
 // are functions of others, and then, from the same files, with this program as the function.
 func (b Build) run() ([]byte, error) {
+	if !b.Own {
+		config := types.DisabledPluginConfig()
+		if b.Plugins {
+			config = enabled(b.Exec)
+		}
+		asWritten := newFiles("")
+		asWritten.asWritten = true
+		return build(b.Folder, asWritten, config)
+	}
 	program, err := self()
 	if err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ func TestSameAsKustomize(t *testing.T) {
 			require.NoError(t, err)
 			require.Contains(t, string(want), "ordapply.dev/layer: shop/")
 			t.Setenv("PATH", "")
-			for _, b := range []Build{{}, {Plugins: true}, {Plugins: true, Exec: true}} {
+			for _, b := range []Build{{Own: true}, {Own: true, Plugins: true}, {Own: true, Plugins: true, Exec: true}} {
 				b.Folder = filepath.Join(root, "top")
 				got, err := b.Run()
 				require.NoError(t, err)
@@ -137,7 +137,7 @@ func TestExamples(t *testing.T) {
 			if !strings.Contains(string(text), "transformers:") || strings.Contains(string(text), "kind: Component") {
 				continue
 			}
-			built, err := Build{Folder: filepath.Dir(file)}.Run()
+			built, err := Build{Own: true, Folder: filepath.Dir(file)}.Run()
 			require.NoError(t, err, file)
 			require.Contains(t, string(built), "ordapply.dev/layer: ", file)
 			found++
@@ -165,12 +165,12 @@ func TestFunctionsOfOthers(t *testing.T) {
 				tree[name] = text
 			}
 			root := write(t, tree)
-			_, err := Build{Folder: root}.Run()
+			_, err := Build{Own: true, Folder: root}.Run()
 			require.ErrorContains(t, err, "--enable-alpha-plugins")
-			_, err = Build{Folder: root, Plugins: true}.Run()
+			_, err = Build{Own: true, Folder: root, Plugins: true}.Run()
 			require.ErrorIs(t, err, errMixed)
 			require.NoFileExists(t, ran)
-			_, _ = Build{Folder: root, Plugins: true, Exec: true}.Run()
+			_, _ = Build{Own: true, Folder: root, Plugins: true, Exec: true}.Run()
 			require.FileExists(t, ran)
 			require.NoError(t, os.Remove(ran))
 		})
@@ -198,12 +198,12 @@ func TestAliasesOfAKustomizationAreBounded(t *testing.T) {
 	if !smallmemory.Within(t, 3072) {
 		return
 	}
-	built, err := Build{Folder: writeConfigMaps(t, 2, 100, 3)}.Run()
+	built, err := Build{Own: true, Folder: writeConfigMaps(t, 2, 100, 3)}.Run()
 	require.NoError(t, err)
 	require.Contains(t, string(built), "k2: "+strings.Repeat("s", 100))
-	_, err = Build{Folder: writeConfigMaps(t, 1, 1<<20, 5000)}.Run()
+	_, err = Build{Own: true, Folder: writeConfigMaps(t, 1, 1<<20, 5000)}.Run()
 	require.ErrorContains(t, err, "0.yaml: its aliases expand to more than 16 MiB")
-	_, err = Build{Folder: writeConfigMaps(t, 50, 100<<10, 150)}.Run()
+	_, err = Build{Own: true, Folder: writeConfigMaps(t, 50, 100<<10, 150)}.Run()
 	require.ErrorContains(t, err, "4.yaml: the aliases of this file, and of those before it, expand to more than 64 MiB")
 }
 
@@ -213,7 +213,7 @@ func buildWithoutAFile(program, folder string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	built, err := Build{Folder: folder}.Run()
+	built, err := Build{Own: true, Folder: folder}.Run()
 	fmt.Printf("%s%v", built, err)
 	return 0
 }
@@ -250,4 +250,18 @@ func TestFilesThatChangeMeanwhile(t *testing.T) {
 	require.Equal(t, resources, string(text))
 	_, err = running.ReadFile(filepath.Join(root, "new.yaml"))
 	require.ErrorIs(t, err, errRemote)
+}
+
+// A program that is not ordapply is never started: there a SortOrder is a function like others.
+func TestOtherProgramsAreNoFunction(t *testing.T) {
+	root := write(t, map[string]string{"kustomization.yaml": "resources: [r.yaml]\ntransformers: [order.yaml]\n", "r.yaml": resources, "order.yaml": orderOf("shop", "Service")})
+	_, err := Build{Folder: root}.Run()
+	require.ErrorContains(t, err, "enable functions with --enable-alpha-plugins")
+	require.NotContains(t, err.Error(), "needs neither")
+	bin := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "sortorder"), []byte("#!/bin/sh\nexec sed s/shop/changed/\n"), 0o700))
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	built, err := Build{Folder: root, Plugins: true, Exec: true}.Run()
+	require.NoError(t, err)
+	require.Contains(t, string(built), "changed")
 }

@@ -18,9 +18,10 @@ import (
 // listed under transformers, a SortOrder names this program as its function.
 type files struct {
 	filesys.FileSystem
-	program string            // "": a SortOrder does nothing
-	seen    map[string][]byte // if not nil, there must be no other files
-	texts   map[string][]byte // of the files read, as they are
+	program   string            // "": a SortOrder does nothing
+	asWritten bool              // a SortOrder is a function like others
+	seen      map[string][]byte // if not nil, there must be no other files
+	texts     map[string][]byte // of the files read, as they are
 
 	transformers map[string]bool // files listed under transformers
 	found        bool            // a SortOrder
@@ -53,6 +54,7 @@ func (f *files) ReadFile(name string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: the aliases of this file, and of those before it, expand to more than %d MiB: replace aliases with their values", name, limits.StreamAliases>>20)
 	}
 	switch {
+	case f.asWritten:
 	case slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(name)):
 		return f.kustomization(filepath.Dir(name), text), nil
 	case f.transformers[name]:
