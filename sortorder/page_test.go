@@ -21,9 +21,8 @@ func TestFilesPage(t *testing.T) {
 		"Every field of the files that you write, a string unless another type is given. An unknown field\n" +
 		"is an error that suggests the nearest known one.\n\n" +
 		"## SortOrder\n\n" +
-		"The configuration of [`sortorder`](sortorder.md), and the file of `ordapply --order`, which may\n" +
-		"also contain [stacks](ordering.md#stacks), timeouts and health rules. Editors validate it with\n" +
-		"its JSON Schema, [schema.json](../sortorder/schema.json): the first line is\n" +
+		"The configuration of [`sortorder`](sortorder.md), and the file of `ordapply --order`. Editors\n" +
+		"validate it with its JSON Schema, [schema.json](../sortorder/schema.json): the first line is\n" +
 		"`# yaml-language-server: $schema=schema.json`.\n\n" +
 		fieldTable("", reflect.TypeFor[config]()) +
 		"\n## HealthRules\n\n" +
@@ -35,8 +34,8 @@ func TestFilesPage(t *testing.T) {
 		"The file of `ordapply --config`: names of [flags](commands.md) without dashes, such as\n" +
 		"`wave-timeout: 10m`. The command line and environment variables take precedence.\n\n" +
 		"## Files that ordapply writes\n\n" +
-		"- `-o json` writes [events](events.md), whose schema is [events.schema.json](events.schema.json).\n" +
-		"- `plan --out FILE` writes a [plan](plan.md) for `apply --plan`, which is not meant to be edited.\n" +
+		"- `-o json` writes [events](events.md).\n" +
+		"- `plan --out FILE` writes a [plan](plan.md#apply-what-was-planned), which is not meant to be edited.\n" +
 		"- `--metrics-file` writes [metrics](metrics.md), `--report` a [page](report.md).\n"
 	file := filepath.Join("..", "docs", "files.md")
 	if os.Getenv("ORDAPPLY_GOLDEN") != "" {

@@ -33,7 +33,7 @@ type clusterSpec struct {
 type cohortSpec struct {
 	Name        string         `json:"name" doc:"The cohort's name."`
 	Clusters    []string       `json:"clusters" doc:"Names of its clusters, in the order in which they start."`
-	Selector    *labelSelector `json:"selector" for:"matchLabels labels labelSelector" write:"selector: {matchLabels: {…}}" doc:"A label selector, as in a Deployment: the clusters that it matches follow those that are named."`
+	Selector    *labelSelector `json:"selector" for:"matchLabels labels labelSelector" type:"object" write:"selector: {matchLabels: {…}}" doc:"Selects clusters by label; they follow those that are named. Fields as in sortOrder[].labelSelector."`
 	MaxParallel *amount        `json:"maxParallel" type:"number or percentage" doc:"How many clusters run at the same time, such as 2 or 25%, which is rounded up. Default: all."`
 	MaxFailures *amount        `json:"maxFailures" type:"number or percentage" doc:"How many clusters may fail while the cohort still passes, such as 1 or 10%, which is rounded down. Default: 0."`
 	Gate        duration       `json:"gate" doc:"How long all clusters of the cohort that did not fail must stay ready before it has passed, such as 10m. Requires --applyset."`

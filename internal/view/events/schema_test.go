@@ -76,14 +76,22 @@ func golden(t *testing.T, path string, want func(now string) string) {
 	require.Equal(t, wanted, string(now), "%s is not what the types say: run make golden", path)
 }
 
+// tables describes the fields of each line. Fields that an earlier line embeds, too, are
+// described there.
 func tables() string {
 	var b strings.Builder
+	described := map[reflect.Type]string{reflect.TypeFor[Head](): ""}
 	for _, d := range documented() {
 		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n| field | type | meaning |\n|---|---|---|\n", d.name, d.about)
 		for _, f := range fields(reflect.TypeOf(d.line)) {
-			if f.owner == reflect.TypeFor[Head]() {
+			line, known := described[f.owner]
+			if known && line != d.name {
+				if line != "" && f.name == fields(f.owner)[0].name {
+					fmt.Fprintf(&b, "| %s | | as in [%s](#%s) |\n", inline(f.owner), line, strings.ToLower(line))
+				}
 				continue
 			}
+			described[f.owner] = d.name
 			meaning := f.doc
 			if len(f.enum) > 0 {
 				meaning += ": `" + strings.Join(f.enum, "`, `") + "`"
