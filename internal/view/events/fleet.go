@@ -51,7 +51,7 @@ type ClusterEnd struct {
 type CohortGate struct {
 	Head
 	Cohort string    `json:"cohort" doc:"name of the cohort"`
-	Until  time.Time `json:"until" doc:"end of the gate, if the clusters stay ready until then, UTC, RFC 3339"`
+	Until  time.Time `json:"until" doc:"end of the gate, UTC, RFC 3339"`
 }
 
 // CohortEnd reports that a cohort ended.
@@ -75,7 +75,7 @@ type FleetEnd struct {
 	State      string         `json:"state" doc:"how it ended" enum:"done,failed,timedOut,interrupted"`
 	ExitCode   int            `json:"exitCode" doc:"exit code of the command"`
 	Seconds    float64        `json:"seconds" doc:"time since the first cohort opened; 0 if none did"`
-	Clusters   map[string]int `json:"clusters" doc:"number of clusters by how their run ended: done, failed, timedOut, interrupted, notStarted"`
+	Clusters   map[string]int `json:"clusters" doc:"number of clusters that are done, failed, timedOut, interrupted, notStarted"`
 	NotStarted []Unstarted    `json:"notStarted,omitempty" doc:"clusters without a run"`
 }
 

@@ -118,9 +118,9 @@ type Resource struct {
 	Layer     string `json:"layer" doc:"layer of the resource; empty without one"`
 	Operation string `json:"operation" doc:"what the run does with it" enum:"apply,wait,delete"`
 	State     string `json:"state" doc:"current state" enum:"applying,waiting,applied,ready,deferred,deleting,deleted,kept,failed,timedOut,skipped,notStarted,unsettled"`
-	Final     bool   `json:"final" doc:"the state does not change again; each resource has exactly one final line"`
+	Final     bool   `json:"final" doc:"the state does not change again"`
 	Change
-	Assumed bool    `json:"assumed,omitempty" doc:"ready, although nothing in the object says so"`
+	Assumed bool    `json:"assumed,omitempty" doc:"ready, although no status says so"`
 	Health  string  `json:"health,omitempty" doc:"health of the object, if the run has assessed it" enum:"Healthy,Suspended,Progressing,Missing,Degraded,Unknown,Failed"`
 	Message string  `json:"message,omitempty" doc:"what it waits for, or the reason for its final state"`
 	Seconds float64 `json:"seconds" doc:"time since it was first sent; 0 if it was not sent"`
@@ -128,7 +128,7 @@ type Resource struct {
 
 // Change is how the run changes an object.
 type Change struct {
-	Unchanged bool `json:"unchanged,omitempty" doc:"nothing was sent: it has not changed since the last apply, or did not exist when it was to be deleted"`
+	Unchanged bool `json:"unchanged,omitempty" doc:"nothing was sent: it was unchanged, or to be deleted and already gone"`
 	Created   bool `json:"created,omitempty" doc:"the run created the object"`
 }
 
@@ -139,7 +139,7 @@ type Hook struct {
 	Event     string  `json:"event" doc:"event of the hook" enum:"pre-install,post-install,pre-upgrade,post-upgrade,pre-rollback,post-rollback,PreSync,Sync,PostSync,SyncFail,pre-delete,post-delete"`
 	Operation string  `json:"operation" doc:"what the run does with it" enum:"apply,wait,delete"`
 	State     string  `json:"state" doc:"current state" enum:"applying,waiting,applied,ready,deleting,deleted,kept,failed,timedOut,notStarted,unsettled"`
-	Final     bool    `json:"final" doc:"the operation is over; applying a hook and deleting it by a policy each have one final line"`
+	Final     bool    `json:"final" doc:"the operation is over; there is one such line for its apply, and one for its deletion by a policy"`
 	Message   string  `json:"message,omitempty" doc:"what it waits for, or the reason for its final state"`
 	Seconds   float64 `json:"seconds" doc:"time since it was sent, or its deletion was requested; 0 if neither"`
 }
@@ -165,8 +165,8 @@ type Warning struct {
 // Error is a reason why a run failed or could not start.
 type Error struct {
 	Head
-	Resource *ID    `json:"resource,omitempty" doc:"resource that failed; absent if the error is about the whole run"`
-	Wave     int    `json:"wave,omitempty" doc:"number of its wave, from 1; absent if the error is about the whole run"`
+	Resource *ID    `json:"resource,omitempty" doc:"resource that failed; absent if the whole run did"`
+	Wave     int    `json:"wave,omitempty" doc:"number of its wave, from 1"`
 	Layer    string `json:"layer,omitempty" doc:"layer of the resource"`
 	Message  string `json:"message" doc:"the operation, the resource and why it failed"`
 	Rollback bool   `json:"rollback,omitempty" doc:"the error is from the rollback, not from the run that failed before"`
@@ -189,8 +189,8 @@ type RunEnd struct {
 	ExitCode int            `json:"exitCode" doc:"exit code of the command"`
 	Seconds  float64        `json:"seconds" doc:"time from the first wave to the end; 0 if the run did not begin"`
 	Counts   map[string]int `json:"counts" doc:"number of resources in each final state"`
-	Assumed  int            `json:"assumed,omitempty" doc:"number of resources that are ready although nothing in the object says so"`
-	Rollback *RollbackEnd   `json:"rollback,omitempty" doc:"result of the rollback after the failure; the other fields describe the run that failed"`
+	Assumed  int            `json:"assumed,omitempty" doc:"number of resources that are assumed ready"`
+	Rollback *RollbackEnd   `json:"rollback,omitempty" doc:"result of the rollback after the failure"`
 }
 
 // RollbackEnd is the result of a rollback.
