@@ -11,53 +11,53 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// row is a key's row in docs/annotations.md: the form of its value, its meaning, and for
-// keys in manifests the page with more.
-type row struct{ value, meaning, see string }
+// row is a key's row in docs/annotations.md: the form of its value, and its meaning, for keys
+// in manifests with a link to the page with more.
+type row struct{ value, meaning string }
 
 // rows describes every annotation and label.
 func rows() map[string]row {
 	return map[string]row{
-		"depends-on":    {"`group/namespaces/NAMESPACE/Kind/name, …`", "the resources that must be ready first", "[ordering](ordering.md#edges)"},
-		"failed-when":   {"a CEL condition over `self`", "the resource has failed when it holds", "[health](health.md#rules-on-an-object)"},
-		"ignore-fields": {"paths such as `spec.replicas, …`", "fields that are left to other field managers once these own them", "[apply](apply.md#fields-that-others-may-change)"},
-		"lifecycle":     {"`keep`", "neither prune nor delete removes the resource", "[state](state.md#what-is-pruned)"},
-		"on-immutable":  {"`recreate`", "the resource may be deleted and created again to change an immutable field", "[apply](apply.md#recreating-an-object)"},
-		"ordering":      {"`true` or `false`, for the whole stream", "`false`: only declared dependencies define the order", "[ordering](ordering.md#turning-ordering-off)"},
-		"prerequisites": {"`true` or `false`, for the whole stream", "`false`: CRDs and Namespaces get no wave of their own", "[ordering](ordering.md#turning-ordering-off)"},
-		"provides":      {"`group/Kind, …`", "kinds that exist once the resource is ready", "[ordering](ordering.md#edges)"},
-		"ready-when":    {"a CEL condition over `self`", "the resource is ready when it holds", "[health](health.md#rules-on-an-object)"},
-		"timeout":       {"a duration such as `90s`", "how long the resource may take to become ready", "[apply](apply.md#annotations)"},
-		"wait":          {"`none`, `applied` or `ready`", "what later waves wait for", "[apply](apply.md#annotations)"},
+		"depends-on":    {"`group/namespaces/NAMESPACE/Kind/name, …`", "[the resources that must be ready first](ordering.md#edges)"},
+		"failed-when":   {"a CEL condition over `self`", "[the resource has failed when it holds](health.md#rules-on-an-object)"},
+		"ignore-fields": {"paths such as `spec.replicas, …`", "[fields that are left to other field managers once these own them](apply.md#fields-that-others-may-change)"},
+		"lifecycle":     {"`keep`", "[neither prune nor delete removes the resource](state.md#what-is-pruned)"},
+		"on-immutable":  {"`recreate`", "[the resource may be deleted and created again to change an immutable field](apply.md#recreating-an-object)"},
+		"ordering":      {"`true` or `false`, for the whole stream", "[`false`: only declared dependencies define the order](ordering.md#turning-ordering-off)"},
+		"prerequisites": {"`true` or `false`, for the whole stream", "[`false`: CRDs and Namespaces get no wave of their own](ordering.md#turning-ordering-off)"},
+		"provides":      {"`group/Kind, …`", "[kinds that exist once the resource is ready](ordering.md#edges)"},
+		"ready-when":    {"a CEL condition over `self`", "[the resource is ready when it holds](health.md#rules-on-an-object)"},
+		"timeout":       {"a duration such as `90s`", "[how long the resource may take to become ready](apply.md#annotations)"},
+		"wait":          {"`none`, `applied` or `ready`", "[what later waves wait for](apply.md#annotations)"},
 
-		"emitted":       {"names of tools", "the tools whose annotations [emit](emit.md) wrote, which are not read as declarations", ""},
-		"gate":          {"`applied`", "later layers wait until this one is applied, not ready", ""},
-		"layer":         {"`order/layer`", "the layer of the resource", ""},
-		"layer-needs":   {"`order/layer, …`", "with `layers`, or if the rest is not last: every layer before this one; absent: all layers of the order with a lower wave", ""},
-		"layer-timeout": {"a duration", "how long the layer may take", ""},
-		"unmatched":     {"`true` or `placed`", "no selector matches the resource; `placed`: the order lists `unmatched: true`, or has an entry of `layers` for it", ""},
-		"wave":          {"a number", "the position of the layer in its order, from 0; not on unmatched resources", ""},
+		"emitted":       {"names of tools", "the tools whose annotations [emit](emit.md) wrote, which are not read as declarations"},
+		"gate":          {"`applied`", "later layers wait until this one is applied, not ready"},
+		"layer":         {"`order/layer`", "the layer of the resource"},
+		"layer-needs":   {"`order/layer, …`", "with `layers`, or if the rest is not last: every layer before this one; absent: all layers of the order with a lower wave"},
+		"layer-timeout": {"a duration", "how long the layer may take"},
+		"unmatched":     {"`true` or `placed`", "no selector matches the resource; `placed`: the order lists `unmatched: true`, or has an entry of `layers` for it"},
+		"wave":          {"a number", "the position of the layer in its order, from 0; not on unmatched resources"},
 
-		"about":             {"JSON", "a summary, on the Secret of a revision", ""},
-		"applied":           {"a fingerprint", "fingerprint of the manifest that was applied last ([unchanged](apply.md#what-unchanged-means))", ""},
-		"contents-digest":   {"a digest", "digest of the kinds and namespaces of an apply set, on its parent: shows changes by other clients", ""},
-		"contents-revision": {"a number", "the revision whose run wrote the parent last", ""},
-		"former-members":    {"JSON", "members that no kept revision contains, on the parent", ""},
-		"home":              {"a namespace", "where an apply set with a cluster-scoped parent keeps its Lease and history", ""},
-		"hook-of":           {"the name of an apply set", "the set whose hook created the object", ""},
-		"record":            {"JSON", "what its run did, and why it failed, on the Secret of a revision", ""},
-		"revisions":         {"JSON", "the revisions that count, on the parent", ""},
-		"taken-from":        {"JSON", "objects of [other tools' records](migrate.md#a-live-application) that will be pruned, on the parent", ""},
-		"times":             {"JSON", "how long its run took, on the Secret of a revision", ""},
-		"values":            {"`not-kept`", "in the manifest of a revision: the values of the Secret are not kept. No run writes it to the cluster", ""},
+		"about":             {"JSON", "a summary of a revision"},
+		"applied":           {"a fingerprint", "fingerprint of the manifest that was applied last ([unchanged](apply.md#what-unchanged-means))"},
+		"contents-digest":   {"a digest", "digest of the kinds and namespaces of an apply set: shows changes by other clients"},
+		"contents-revision": {"a number", "the revision whose run wrote the parent last"},
+		"former-members":    {"JSON", "members that no kept revision contains"},
+		"home":              {"a namespace", "where an apply set with a cluster-scoped parent keeps its Lease and history"},
+		"hook-of":           {"the name of an apply set", "the set whose hook created the object"},
+		"record":            {"JSON", "what the run of a revision did, and why it failed"},
+		"revisions":         {"JSON", "the revisions that count"},
+		"taken-from":        {"JSON", "objects of [other tools' records](migrate.md#a-live-application) that will be pruned"},
+		"times":             {"JSON", "how long the run of a revision took"},
+		"values":            {"`not-kept`", "in the manifest of a revision: the values of the Secret are not kept"},
 
-		"applyset":  {"an identifier", "the apply set of a revision", ""},
-		"chunk":     {"a number", "the part of a revision that a Secret holds", ""},
-		"cluster":   {"a name", "the cluster that an Application deploys to", ""},
-		"cohort":    {"a name", "the cohort of that cluster", ""},
-		"revision":  {"a number", "the revision that a Secret holds", ""},
-		"status":    {"`deployed`, `superseded`, `failed` or `pending`", "how the run of a revision ended", ""},
-		"values-of": {"an identifier", "the apply set whose values of Secrets a Secret keeps", ""},
+		"applyset":  {"an identifier", "the apply set of a revision"},
+		"chunk":     {"a number", "the part of a revision that a Secret holds"},
+		"cluster":   {"a name", "the cluster that an Application deploys to"},
+		"cohort":    {"a name", "the cohort of that cluster"},
+		"revision":  {"a number", "the revision that a Secret holds"},
+		"status":    {"`deployed`, `superseded`, `failed` or `pending`", "how the run of a revision ended"},
+		"values-of": {"an identifier", "the apply set whose values of Secrets a Secret keeps"},
 	}
 }
 
@@ -70,17 +70,10 @@ func TestAnnotationsPage(t *testing.T) {
 	page, described := string(text), rows()
 	for name, keys := range map[string][]string{"manifests": names(authors), "stamps": names(stamps), "live": names(live), "labels": labels()} {
 		table := "<!-- keys: " + name + " -->\n\n| key | value | meaning |\n|---|---|---|\n"
-		if name == "manifests" {
-			table = "<!-- keys: " + name + " -->\n\n| key | value | meaning | see |\n|---|---|---|---|\n"
-		}
 		for _, key := range keys {
 			r, known := described[key]
 			require.True(t, known, "describe %s in rows", key)
-			table += fmt.Sprintf("| `%s` | %s | %s |", key, r.value, r.meaning)
-			if name == "manifests" {
-				table += " " + r.see + " |"
-			}
-			table += "\n"
+			table += fmt.Sprintf("| `%s` | %s | %s |\n", key, r.value, r.meaning)
 			delete(described, key)
 		}
 		table += "\n"
