@@ -94,7 +94,7 @@ func (r Run) openRecovered(ctx context.Context, mayLackHistory bool) (*set.Set, 
 		return nil, err
 	}
 	if !set.Known() {
-		set.FindLost(ctx)
+		set.FindLost(ctx, r.Applier.Sent...)
 	}
 	return set, r.checkMoves(ctx, set)
 }

@@ -25,7 +25,7 @@ func (s *Set) RecoveryNote() string {
 	case parentOutdated:
 		return fmt.Sprintf("%s, the parent of the apply set, is older than the newest revision: an old copy was restored, or a run was killed before updating it; the members were found by the history and their labels, and apply updates the parent", s.Parent.ID)
 	case recordsLost:
-		return fmt.Sprintf("the apply set has neither a parent nor a history: %s was deleted, as with its namespace; members were found by their labels, and apply recreates the parent", s.Parent.ID)
+		return fmt.Sprintf("the apply set has neither a parent nor a history: %s was deleted, as with its namespace, or a run was killed before writing it; members were found by their labels, and apply recreates the parent", s.Parent.ID)
 	case parentEdited:
 		return fmt.Sprintf("%s, the parent of the apply set, was changed by something other than ordapply; the members were found by the history and their labels, and apply updates the parent", s.Parent.ID)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
 )
 
 // search is the query of a search through kinds that the user did not name.
@@ -45,9 +46,9 @@ func (s *Set) searchMembers(ctx context.Context, resources []string) error {
 // FindLost looks for members of a set that has neither a parent nor a history, as after
 // its namespace was deleted: members that are cluster-scoped, or in another namespace,
 // live on. It sends one LIST by label for each kind, of metadata; members found give
-// the set its kinds and namespaces. For an account that may not list all kinds it does
-// nothing.
-func (s *Set) FindLost(ctx context.Context) {
+// the set its kinds and namespaces. sent are members that the caller has just applied, which
+// prove nothing. For an account that may not list all kinds it does nothing.
+func (s *Set) FindLost(ctx context.Context, sent ...object.ID) {
 	everything := kube.Permission{Verb: "list", Resource: schema.GroupVersionResource{Group: "*", Version: "*", Resource: "*"}}
 	if all, err := s.cluster.Allowed(ctx, everything); err != nil || !all {
 		return
@@ -60,6 +61,9 @@ func (s *Set) FindLost(ctx context.Context) {
 		}
 	}
 	found, _ := probe.members(ctx, search())
+	for _, id := range sent {
+		delete(found.Live, id)
+	}
 	if len(found.Live) > 0 {
 		s.damage, s.Parent = recordsLost, s.Parent.WithMembers(slices.Collect(maps.Keys(found.Live)))
 	}

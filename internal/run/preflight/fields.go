@@ -21,8 +21,8 @@ import (
 // FieldErrors returns a function that returns the error of a step whose manifest has fields or
 // types of values that the API server refuses, as its schemas say. A step that would send
 // nothing, or whose values are still to be filled in, has none. Neither has a custom resource
-// whose definition the run may change before: in the stream, or by a program that it starts. The
-// error of another custom resource counts only if a dry run of its apply confirms it.
+// whose definition the run may change before: in the stream, or, where the stream does not have
+// it, by a program that it starts. The error of another custom resource counts only if a dry run of its apply confirms it.
 func (c Checks) FieldErrors(ctx context.Context) func(i int) error {
 	var checked []bool
 	kinds := map[schema.GroupVersionKind]bool{}
@@ -74,12 +74,18 @@ func (c Checks) checked() []bool {
 	programs := c.firstPrograms(sent)
 	out := make([]bool, len(sent))
 	for i, s := range c.Plan.Steps {
-		isProvided := slices.ContainsFunc(s.ProvidedBy, func(id object.ID) bool {
+		mayChange := s.Wave >= programs // a program may bring its kinds itself
+		for _, id := range s.ProvidedBy {
 			at, inPlan := positions[id]
-			return inPlan && sent[at]
-		})
-		mayChange := isCustom(c.manifest(i)) && (isProvided || s.Wave >= programs)
-		out[i] = sent[i] && !mayChange && !mutation.Has(c.manifest(i).GetAnnotations())
+			if inPlan && sent[at] {
+				mayChange = true
+				break
+			}
+			if inPlan && id.Kind == "CustomResourceDefinition" {
+				mayChange = false // the stream brings it, and leaves it as it is
+			}
+		}
+		out[i] = sent[i] && !(mayChange && isCustom(c.manifest(i))) && !mutation.Has(c.manifest(i).GetAnnotations())
 	}
 	return out
 }
