@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/internal/author/hook"
+	"github.com/ordapply/ordapply/internal/kube/redact"
 	"github.com/ordapply/ordapply/internal/live/write"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/run/preflight"
@@ -161,6 +162,9 @@ func NewStream(inputs []Input, scope Scope) (*Stream, error) {
 		}
 		if _, err := preflight.OwnTimeout(obj); err != nil && !scope.Deletion {
 			errs = append(errs, fmt.Errorf("%s: %s %s: %w", in.Source, obj.GetKind(), obj.GetName(), err))
+		}
+		if path, mask, found := redact.FindMask(obj); found && !scope.Deletion {
+			errs = append(errs, fmt.Errorf("%s: Secret %s: %s is %q, which ordapply prints instead of the value: applied, it would replace that. To apply a stored revision, use ordapply rollback NAME --to-revision N", in.Source, obj.GetName(), path, mask))
 		}
 		r := ordering.Resource{Meta: kube.Meta(obj), Object: obj.Object, Source: in.Source, Chart: in.Chart}
 		if r.Name == "" && in.Hook {

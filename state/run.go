@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -136,6 +137,6 @@ func (r Run) reportWayBack(tried attempt, err error) {
 		return
 	}
 	if before := history.LastDeployed(tried.record.entries()); before != nil && before.Number != tried.revision {
-		r.OnNotUndone(before.Number, "ordapply rollback "+commandArgument(r.Parent))
+		r.OnNotUndone(before.Number, fmt.Sprintf("ordapply rollback %s --to-revision %d", commandArgument(r.Parent), before.Number))
 	}
 }

@@ -124,6 +124,9 @@ func writeManifests(w io.Writer, r *history.Revision) error {
 	for _, line := range recordLines(r.Record) {
 		plain.Fprintf(w, "#   %s\n", line)
 	}
+	if len(secretsOf(r)) > 0 {
+		plain.Fprintf(w, "# Values of Secrets are hidden, and these manifests are refused: ordapply rollback applies a revision.\n")
+	}
 	for _, resource := range manifests(r) {
 		text, err := tree.PrintObject(resource.Object)
 		if err != nil {

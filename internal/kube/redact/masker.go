@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -49,6 +50,26 @@ func (m *Masker) Mask(secrets ...*unstructured.Unstructured) {
 // Value masks a value of a Secret that is elsewhere, with all values below it, and returns it.
 func (m *Masker) Value(value any) any {
 	return m.values(value, func(text string) string { return text })
+}
+
+// masked matches what mask returns.
+var masked = regexp.MustCompile(`^\(hidden [0-9a-f]{6,64}\)$`)
+
+// FindMask returns the path and text of a value of a Secret that is a mask: the manifest is output
+// of this program, and its values are lost. Other objects have none.
+func FindMask(obj *unstructured.Unstructured) (path, mask string, found bool) {
+	if obj.GetKind() != "Secret" || obj.GetAPIVersion() != "v1" {
+		return "", "", false
+	}
+	for _, field := range []string{"data", "stringData"} {
+		values, _ := obj.Object[field].(map[string]any)
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			if text, isText := values[key].(string); isText && masked.MatchString(text) {
+				return field + "." + key, text, true
+			}
+		}
+	}
+	return "", "", false
 }
 
 // secret masks the values of a Secret in place, and values in the manifests

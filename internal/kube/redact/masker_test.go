@@ -58,3 +58,26 @@ func TestMasksOfManyValuesDiffer(t *testing.T) {
 	}
 	require.Len(t, words, 20000)
 }
+
+// What a Masker wrote is found again in a Secret, and nothing else is.
+func TestFindMask(t *testing.T) {
+	masker, err := NewMasker()
+	require.NoError(t, err)
+	secret := func(field, value string) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", field: map[string]any{"password": value}}}
+	}
+	for _, field := range []string{"data", "stringData"} {
+		shown := secret(field, "aHVudGVyMg==")
+		_, _, found := FindMask(shown)
+		require.False(t, found)
+		masker.Mask(shown)
+		path, mask, found := FindMask(shown)
+		require.True(t, found)
+		require.Equal(t, field+".password", path)
+		require.Regexp(t, `^\(hidden [0-9a-f]+\)$`, mask)
+	}
+	for _, value := range []string{"(hidden)", "it is (hidden 1f4c2a)", "(hidden words)"} {
+		_, _, found := FindMask(secret("stringData", value))
+		require.False(t, found, value)
+	}
+}
