@@ -7,10 +7,10 @@ import (
 
 // OrderedBy names the rules that order the plan: "order: shop" for the SortOrders of its
 // layers, else "no SortOrder: references only", or the other declarations that it follows,
-// as in "no SortOrder: Argo CD waves, stacks and references". It is "no order" for an
-// unordered plan.
+// as in "no SortOrder: Argo CD waves, stacks and references". It is "no order" if
+// the order is ignored.
 func (p *Plan) OrderedBy() string {
-	if len(p.Layers) == 0 && len(p.Waves) == 1 && p.Waves[0].Name == unordered {
+	if p.OrderIgnored {
 		return "no order"
 	}
 	if orders := p.Orders(); len(orders) > 0 {

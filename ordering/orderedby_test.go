@@ -7,6 +7,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/ordering/planner"
 	"github.com/ordapply/ordapply/test/plancase"
 )
@@ -30,5 +32,9 @@ func TestOrderedBy(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Equal(t, want, plan.OrderedBy(), name)
 		require.Equal(t, "no order", plan.Unordered().OrderedBy(), name)
+		all := func(object.ID) bool { return true }
+		require.Equal(t, "no order", plan.Unordered().Filter(all).OrderedBy(), name)
 	}
+	named := &ordering.Plan{Waves: []ordering.Wave{{Name: "unordered"}}}
+	require.Equal(t, "no SortOrder: references only", named.OrderedBy(), "the name of a wave decides nothing")
 }

@@ -23,6 +23,8 @@ type Plan struct {
 	Layers []Layer // referred to by index
 	// OrderSource is where the order of the resources came from.
 	OrderSource OrderSource
+	// OrderIgnored is set in the result of Unordered: all resources are in one wave.
+	OrderIgnored bool
 	// Skipped are the resources that are not part of an apply, sorted by ID.
 	Skipped []Skipped
 	// Dropped are the inferred edges that could not be kept, by dependent.

@@ -56,7 +56,7 @@ func (d *Deletion) WithRemaining(resources []object.ID) *Deletion {
 // on other and on external resources are dropped, and so are empty waves, hooks
 // and notes.
 func (p *Plan) Filter(wanted func(object.ID) bool) *Plan {
-	out := &Plan{Layers: p.Layers, OrderSource: p.OrderSource}
+	out := &Plan{Layers: p.Layers, OrderSource: p.OrderSource, OrderIgnored: p.OrderIgnored}
 	at := map[int]int{} // new index of each remaining wave
 	for _, s := range p.Steps {
 		if !wanted(s.ID) {

@@ -1,17 +1,12 @@
 package ordering
 
-import (
-	"slices"
-)
-
-// unordered names the only wave of a plan without layers, whose resources go out at once.
-const unordered = "unordered"
+import "slices"
 
 // Unordered returns a plan with the same resources in one wave. The only remaining needs
 // are on Namespaces (the switch of KubeVela's KEP-0005), and on objects whose values a
 // resource takes.
 func (p *Plan) Unordered() *Plan {
-	out := &Plan{Steps: slices.Clone(p.Steps), Waves: []Wave{{Name: unordered}}, Skipped: p.Skipped, Hooks: p.Hooks, Notes: p.Notes}
+	out := &Plan{Steps: slices.Clone(p.Steps), Waves: []Wave{{Name: "unordered"}}, OrderIgnored: true, Skipped: p.Skipped, Hooks: p.Hooks, Notes: p.Notes}
 	for i := range out.Steps {
 		s := &out.Steps[i]
 		s.Wave, s.Due, s.ReadyBy = 0, 0, 0

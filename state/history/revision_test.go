@@ -110,6 +110,10 @@ func TestWhatIsStoredIsRead(t *testing.T) {
 		again, err := planner.Build(read.Resources, read.Options)
 		require.NoError(t, err)
 		require.Equal(t, r.Plan, again, "what is read gives the same plan")
+		r.Plan = r.Plan.Unordered()
+		read, err = decode(encoded(t, r))
+		require.NoError(t, err)
+		require.Equal(t, r.Plan, read.Plan)
 	}
 }
 

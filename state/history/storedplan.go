@@ -181,9 +181,14 @@ func storePlan(p *ordering.Plan) storedPlan {
 	}
 }
 
+// unorderedWave is the name of the only wave of a stored plan whose order was ignored. The formats
+// have no field for it.
+const unorderedWave = "unordered"
+
 func (p storedPlan) plan() *ordering.Plan {
 	return &ordering.Plan{
-		OrderSource: ordering.OrderSource(p.Frame),
+		OrderSource:  ordering.OrderSource(p.Frame),
+		OrderIgnored: len(p.Layers) == 0 && len(p.Waves) == 1 && p.Waves[0].Name == unorderedWave,
 		Waves: mapSlice(p.Waves, func(w storedWave) ordering.Wave {
 			return ordering.Wave{Name: w.Name, Timeout: time.Duration(w.Timeout)}
 		}),
