@@ -222,7 +222,7 @@ func (a Applier) Permissions(plan *ordering.Plan, objects map[object.ID]*unstruc
 // nothing.
 func (a Applier) MembershipErrors(ctx context.Context, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) error {
 	a = a.withDefaults()
-	reader, named := a.reader(plan, objects), write.FindSets(ctx, a.Cluster)
+	reader, named := a.reader(plan, objects), write.NewSetFinder(ctx, a.Cluster)
 	var errs []error
 	for i, read := range reader.Read(ctx, a.Timeout) {
 		if err := reader.MembershipError(i, read, named); err != nil {

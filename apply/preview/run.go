@@ -65,7 +65,7 @@ type run struct {
 	fields     func(step int) error // see preflight.Checks.FieldErrors
 	index      ordering.Positions
 	namespaces map[string]namespaceState // by name of the Namespace
-	findSet    write.SetFinder           // see write.FindSets
+	findSet    write.SetFinder           // see write.NewSetFinder
 	secretive  mutation.Secretive        // the resources that take values of Secrets
 	filled     map[int]fill.Filled       // by position of the steps that take values
 }
@@ -112,7 +112,7 @@ func Of(ctx context.Context, in Input) (*Preview, error) {
 
 // newRun reads the live objects of a run.
 func newRun(ctx context.Context, in Input) *run {
-	r := &run{Input: in, index: in.Plan.Positions(), namespaces: map[string]namespaceState{}, filled: map[int]fill.Filled{}, findSet: write.FindSets(ctx, in.Cluster)}
+	r := &run{Input: in, index: in.Plan.Positions(), namespaces: map[string]namespaceState{}, filled: map[int]fill.Filled{}, findSet: write.NewSetFinder(ctx, in.Cluster)}
 	owner := write.Owner{Membership: in.Membership, Manager: in.Manager, Force: in.ForceConflicts}
 	r.snapshot = request.NewReader(in.Cluster, owner, in.Plan, in.Objects, cmp.Or(in.Health, &health.Assessor{}), cmp.Or(in.Workers, 32))
 	r.secretive = mutation.SecretiveOf(r.snapshot.Manifests)

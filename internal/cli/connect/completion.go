@@ -146,7 +146,7 @@ func namespaces(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, c
 // setNames completes the apply sets of the namespace.
 func setNames(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return ask(cmd, func(ctx context.Context, target *Target) []string {
-		sets, _, _ := FindSets(ctx, target.Cluster, target.Scope.Namespace)
+		sets, _, _ := ListSets(ctx, target.Cluster, target.Scope.Namespace)
 		var names []string
 		for _, set := range sets {
 			names = append(names, set.Parent.Argument())

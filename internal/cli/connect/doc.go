@@ -18,5 +18,5 @@
 //
 // It also finds the apply sets of a cluster:
 //
-//	sets, notes, err := connect.FindSets(ctx, cluster, "shop") // "" for all namespaces
+//	sets, notes, err := connect.ListSets(ctx, cluster, "shop") // "" for all namespaces
 package connect

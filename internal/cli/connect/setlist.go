@@ -25,16 +25,16 @@ type Set struct {
 // Entry is a revision as a listing has it.
 type Entry = history.Entry
 
-// SetReader is a cluster for FindSets.
+// SetReader is a cluster for ListSets.
 type SetReader interface {
 	history.Lister
 	kube.Discovery
 }
 
-// FindSets returns the apply sets whose parents are in a namespace or cluster-scoped, or
+// ListSets returns the apply sets whose parents are in a namespace or cluster-scoped, or
 // all for "", by namespace and name. Kinds that may not be listed are left out, and notes
 // say so. It is an error if no kind may be listed.
-func FindSets(ctx context.Context, cluster SetReader, namespace string) (sets []Set, notes []string, err error) {
+func ListSets(ctx context.Context, cluster SetReader, namespace string) (sets []Set, notes []string, err error) {
 	newest, err := history.NewestOfAll(ctx, cluster, namespace)
 	if err != nil {
 		return nil, nil, err

@@ -49,7 +49,7 @@ ordapply manages.
 
 // PrintSets prints the apply sets of a namespace, or of all for "", as text or json.
 func PrintSets(ctx context.Context, c *console.Console, t *connect.Target, namespace, output string) error {
-	sets, notes, err := connect.FindSets(ctx, t.Cluster, namespace)
+	sets, notes, err := connect.ListSets(ctx, t.Cluster, namespace)
 	if err != nil {
 		return connect.ExplainForbidden(err, t, "NAME", "--status")
 	}

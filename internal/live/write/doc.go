@@ -30,7 +30,7 @@
 // are members of (KEP-3659), and whose fields it may take over, by their field managers.
 //
 //	owner := write.Owner{Manager: "ordapply:shop", Membership: applyset.Membership{Set: id}}
-//	if err := owner.MembershipError(live, write.FindSets(ctx, cluster)); err != nil { // belongs to another set
+//	if err := owner.MembershipError(live, write.NewSetFinder(ctx, cluster)); err != nil { // belongs to another set
 //
 // It also reads and changes the values of an object by the field paths of its
 // managedFields. It makes no request.

@@ -124,8 +124,8 @@ func (f FoundSet) found() bool { return f.ID.Name != "" }
 // SetFinder returns the set with an ID that has a member in a namespace.
 type SetFinder func(set, namespace string) FoundSet
 
-// FindSets returns a function that searches for each set once.
-func FindSets(ctx context.Context, cluster Reader) SetFinder {
+// NewSetFinder returns a SetFinder that searches for each set once.
+func NewSetFinder(ctx context.Context, cluster Reader) SetFinder {
 	var mu sync.Mutex
 	sets := map[string]FoundSet{}
 	return func(set, namespace string) FoundSet {

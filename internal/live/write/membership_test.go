@@ -36,8 +36,8 @@ func (l labelled) List(_ context.Context, _ kube.Kind, namespace string, _ kube.
 // must not name that object as the set to apply to.
 func TestCopiedLabelIsNoParent(t *testing.T) {
 	mesh := applyset.Parent{ID: object.ID{Kind: "Secret", Namespace: "home", Name: "mesh"}}
-	find := write.FindSets(t.Context(), labelled{"app": {"app"}, "": {"app", "home"}})
+	find := write.NewSetFinder(t.Context(), labelled{"app": {"app"}, "": {"app", "home"}})
 	require.Equal(t, "Secret home/mesh", find(mesh.SetID(), "app").String())
-	find = write.FindSets(t.Context(), labelled{"app": {"app"}, "": {"app"}})
+	find = write.NewSetFinder(t.Context(), labelled{"app": {"app"}, "": {"app"}})
 	require.Equal(t, mesh.SetID(), find(mesh.SetID(), "app").String())
 }

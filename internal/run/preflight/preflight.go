@@ -35,7 +35,7 @@ type Checks struct {
 // dependents before their dependencies, whose failure would skip them, and then of the other steps
 // that have not ended, such as by the failure of a dependency.
 func (c Checks) Each(ctx context.Context, hasEnded func(step int) bool, fail func(step int, err error)) {
-	named := write.FindSets(ctx, c.Cluster)
+	named := write.NewSetFinder(ctx, c.Cluster)
 	for i, read := range slices.Backward(c.Reads) {
 		if err := c.Reader.MembershipError(i, read, named); err != nil {
 			fail(i, err)

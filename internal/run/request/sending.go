@@ -165,7 +165,7 @@ func (s Sender) recheckMembership(ctx context.Context, q Request) error {
 	if err != nil {
 		return err
 	}
-	return s.Owner.MembershipError(live, write.FindSets(ctx, s.Cluster))
+	return s.Owner.MembershipError(live, write.NewSetFinder(ctx, s.Cluster))
 }
 
 // Fields of other managers that keep a manifest from being applied are

@@ -267,7 +267,7 @@ func (r Reader) readEach(ctx context.Context, l *LiveList, seen *Result) {
 // MembershipErrors returns the objects of a list that may not become members,
 // with the reason, by name.
 func (r Reader) MembershipErrors(ctx context.Context, l *LiveList, seen Result) map[string]error {
-	named := write.FindSets(ctx, r.Cluster)
+	named := write.NewSetFinder(ctx, r.Cluster)
 	refused := map[string]error{}
 	for _, i := range l.Members {
 		name := r.Manifests[i].GetName()
