@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"time"
@@ -8,7 +9,8 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/console"
 )
 
-// Streams are the standard streams of an operation. Without In it reads no standard input.
+// Streams are the standard streams of an operation. Without In it reads no standard input. Without
+// Out or Err it discards what it writes there, as with io.Discard.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -18,7 +20,7 @@ type Streams struct {
 func (s Streams) run(ctx context.Context, command string, limit time.Duration, do func(context.Context, *console.Console) error) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	c := console.New(s.In, s.Out, s.Err)
+	c := console.New(s.In, cmp.Or(s.Out, io.Discard), cmp.Or(s.Err, io.Discard))
 	c.Command = "ordapply " + command
 	return do(c.Limit(ctx, limit), c)
 }
