@@ -47,10 +47,15 @@ func (e *HeldError) Error() string {
 		e.Who(), e.renewal(time.Now()), e.Waited.Round(time.Second), e.Lease.Name, e.Lease.Namespace)
 }
 
-// Who describes the holder for people: "ann@laptop process 7, for 4s".
+// holderWidth is the maximum length of a holder in a message, in characters: a user name, a host
+// name of at most 253, and a process ID fit.
+const holderWidth = 320
+
+// Who describes the holder for people: "ann@laptop process 7, for 4s". Any account that may write
+// the Lease chooses the text, so it is one line, without control characters, and cut if it is long.
 func (e *HeldError) Who() string {
 	who, _, _ := strings.Cut(e.Holder, startedAt)
-	return who + ", for " + age(e.Since)
+	return plain.Clip(plain.OneLine(plain.Line(who)), holderWidth) + ", for " + age(e.Since)
 }
 
 // clockSkew is how far the clocks of two machines may differ without a remark.

@@ -2,6 +2,7 @@ package lease
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/test/memcluster"
@@ -89,6 +91,18 @@ func TestALeaseOfTheFuture(t *testing.T) {
 		held.Renewed = time.Date(2099, 1, 2, 3, 4, 5, 0, time.UTC)
 		require.Contains(t, held.Error(), "(renewed at 2099-01-02T03:04:05Z, which is in the future: a clock is wrong, or no run wrote the Lease)")
 	})
+}
+
+// Who may write the Lease chooses its holder: the message stays short, and one line.
+func TestAHolderOfAnyText(t *testing.T) {
+	held := HeldError{Holder: "\x1b[2Jann\nerror: forged\u202e " + strings.Repeat("long ", 10_000) + startedAt + "2026", Since: time.Now()}
+	for _, text := range []string{held.Who(), held.Error()} {
+		require.Less(t, len(text), holderWidth+300)
+		require.Equal(t, plain.Line(text), text)
+		require.Contains(t, text, "[2Jann error: forged long long")
+	}
+	ours := HeldError{Holder: thisRun(), Since: time.Now()}
+	require.NotContains(t, ours.Who(), "…")
 }
 
 // refusing is a cluster whose policies refuse Leases.
