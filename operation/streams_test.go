@@ -14,4 +14,6 @@ func TestNoStreams(t *testing.T) {
 	op.Files, op.DryRun = []string{"testdata/app.yaml"}, "client"
 	op.Set, op.Prune = "shop", true // prints a note on standard error
 	require.NoError(t, op.Run(t.Context(), operation.Streams{}))
+	op.Files = []string{"-"}
+	require.EqualError(t, op.Run(t.Context(), operation.Streams{}), "-f -: there is no standard input: set Streams.In")
 }

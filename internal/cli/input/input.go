@@ -217,6 +217,9 @@ func (s *Source) eachFile(ctx context.Context, c *console.Console, name string, 
 		return visit("kustomize build "+RedactedURL(name), bytes.NewReader(stream))
 	}
 	if name == "-" {
+		if c.In == nil {
+			return errors.New("-f -: there is no standard input: set Streams.In")
+		}
 		if err := visit("STDIN", c.In); err != nil {
 			return fmt.Errorf("read standard input: %w", err)
 		}
