@@ -30,6 +30,9 @@ func (r Rollback) RunOn(ctx context.Context, c *console.Console) error {
 	if r.ToRevision < 0 {
 		return usage.Errorf("--to-revision=%d: revisions are numbered from 1", r.ToRevision)
 	}
+	if !r.Wait {
+		return usage.Errorf("a rollback prunes once the whole revision is ready: leave out --wait=false")
+	}
 	r.Prune = true
 	if err := errors.Join(r.checkHistory(), r.checkWait()); err != nil {
 		return err

@@ -20,13 +20,13 @@ func registerPreview(set *pflag.FlagSet, op *operation.Preview) {
 	set.Lookup("server-side").Hidden = true
 	flags.Cluster(set, op.Cluster)
 	registerFields(set, op)
+	flags.Ordering(set, &op.Planning, "apply in waves; false applies everything at once and waits for all of it")
 }
 
-// registerFields defines the flags about the ownership of fields, and --ordering.
+// registerFields defines the flags about the ownership of fields.
 func registerFields(set *pflag.FlagSet, op *operation.Preview) {
 	set.StringVar(&op.FieldManager, "field-manager", op.FieldManager, "name of the field manager that owns the applied fields")
 	flags.Force(set, &op.ForceConflicts, "take fields that other field managers own: from all managers, or with =NAME,NAME only from these")
-	flags.Ordering(set, &op.Planning, "apply in waves; false applies everything at once and waits for all of it")
 }
 
 // registerRun defines the flags that control any run.
