@@ -15,6 +15,17 @@ type follower interface {
 	RollBack(revision int, run *track.Tracker)
 }
 
+// Recorder is a follower that also records what is known about a run beside its events: the JSON
+// events, the page, which is made from them, and a cluster of a fleet. Other followers show none
+// of it.
+type Recorder interface {
+	// Revision reports the revision that the run applies, and the account that stored it; "" if an
+	// earlier run did.
+	Revision(number int, user string)
+}
+
+var _ Recorder = (*events.Log)(nil)
+
 // Reporter is a follower that also reports the outcome.
 type Reporter interface {
 	follower

@@ -68,8 +68,8 @@ func (t *Reporters) LastRun(times track.RunTimes) {
 // earlier run did.
 func (t *Reporters) Revision(number int, user string) {
 	for _, one := range t.followers {
-		if log, ok := one.(interface{ Revision(number int, user string) }); ok {
-			log.Revision(number, user)
+		if recorder, ok := one.(Recorder); ok {
+			recorder.Revision(number, user)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/track"
+	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/fleet"
 	"github.com/ordapply/ordapply/internal/view/events"
 )
@@ -37,6 +38,8 @@ func (t *tally) words() string {
 	}
 	return text
 }
+
+var _ report.Recorder = (*follower)(nil)
 
 // follower reports the run on a cluster to the console of its fleet.
 type follower struct {
@@ -102,7 +105,7 @@ func (f *follower) RollBack(revision int, run *track.Tracker) {
 	f.locked(func(l *events.Log) { l.RollBack(revision, run) }, notes(run.Plan.Notes)...)
 }
 
-// Revision reports the revision that the run on the cluster applies.
+// Revision implements report.Recorder.
 func (f *follower) Revision(number int, user string) {
 	f.locked(func(l *events.Log) { l.Revision(number, user) })
 }
