@@ -79,7 +79,7 @@ func layersIn(previewed *preview.Preview) iter.Seq2[object.ID, string] {
 	}
 }
 
-// checkOrder warns of a lost order, or returns it as an error if the stream must have one. A
+// checkOrder warns of a lost order, in each output of the run, or returns it as an error if the stream must have one. A
 // rollback brings back the order of its revision.
 func (a *Apply) checkOrder(e execution, existing []event.Existing, former []string) error {
 	lost := lostOrder(e.stream, layersBefore(existing), former)
@@ -90,5 +90,6 @@ func (a *Apply) checkOrder(e execution, existing []event.Existing, former []stri
 		return refused(lost)
 	}
 	plain.Message(e.notes, "warning: ", lost.Error())
+	e.reporters.LostOrder(lost)
 	return nil
 }

@@ -22,6 +22,9 @@ type Recorder interface {
 	// Revision reports the revision that the run applies, and the account that stored it; "" if an
 	// earlier run did.
 	Revision(number int, user string)
+	// LostOrder reports that objects of the stream lost their order since the last apply, which
+	// lost describes.
+	LostOrder(lost error)
 }
 
 var _ Recorder = (*events.Log)(nil)

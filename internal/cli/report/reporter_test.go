@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,5 +33,13 @@ func TestRecorders(t *testing.T) {
 		revision := line.(events.Revision)
 		require.Equal(t, 3, revision.Revision)
 		require.Equal(t, "ci:deployer", revision.User)
+	}
+	lines = nil
+	all.LostOrder(errors.New("2 objects lost order shop"))
+	require.Len(t, lines, 2)
+	for _, line := range lines {
+		warning := line.(events.Warning)
+		require.Equal(t, "order", warning.Source)
+		require.Equal(t, "2 objects lost order shop", warning.Message)
 	}
 }

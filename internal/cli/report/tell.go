@@ -67,9 +67,19 @@ func (t *Reporters) LastRun(times track.RunTimes) {
 // Revision reports the revision that the run applies, and the account that stored it; "" if an
 // earlier run did.
 func (t *Reporters) Revision(number int, user string) {
+	t.record(func(to Recorder) { to.Revision(number, user) })
+}
+
+// LostOrder reports that objects of the stream lost their order since the last apply.
+func (t *Reporters) LostOrder(lost error) {
+	t.record(func(to Recorder) { to.LostOrder(lost) })
+}
+
+// record calls do for each follower that is a Recorder.
+func (t *Reporters) record(do func(Recorder)) {
 	for _, one := range t.followers {
 		if recorder, ok := one.(Recorder); ok {
-			recorder.Revision(number, user)
+			do(recorder)
 		}
 	}
 }

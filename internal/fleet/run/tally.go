@@ -110,6 +110,11 @@ func (f *follower) Revision(number int, user string) {
 	f.locked(func(l *events.Log) { l.Revision(number, user) })
 }
 
+// LostOrder implements report.Recorder.
+func (f *follower) LostOrder(lost error) {
+	f.locked(func(l *events.Log) { l.LostOrder(lost) })
+}
+
 // End implements report.Reporter.
 func (f *follower) End(o events.Outcome) {
 	f.tally.counts = o.Summary.Counts()

@@ -158,7 +158,7 @@ type HookLog struct {
 // Warning is a warning that does not end the run.
 type Warning struct {
 	Head
-	Source  string `json:"source" doc:"origin of the warning" enum:"plan,server,trace"`
+	Source  string `json:"source" doc:"origin of the warning" enum:"plan,order,server,trace"`
 	Message string `json:"message" doc:"text of the warning"`
 }
 

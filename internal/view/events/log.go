@@ -100,6 +100,11 @@ func (l *Log) Revision(number int, user string) {
 	l.emit(Revision{Head: l.head(TypeRevision, time.Now()), Revision: number, User: user})
 }
 
+// LostOrder writes a warning that objects of the stream lost their order.
+func (l *Log) LostOrder(lost error) {
+	l.emit(Warning{Head: l.head(TypeWarning, time.Now()), Source: "order", Message: lost.Error()})
+}
+
 // Extend writes the notes of a prune that follows the run.
 func (l *Log) Extend(more track.Extension) { l.notes(more.Notes) }
 

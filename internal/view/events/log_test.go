@@ -46,6 +46,7 @@ func TestAFailedRun(t *testing.T) {
 		l := NewLog(&out, RunStart{Server: "https://here:6443", Context: "shop", Schedule: "waves", Origin: Origin{Command: "apply", ApplySet: "shop", Commit: "8f94139c", Message: "open the shop"}})
 		run := track.New(plan(), time.Now())
 		l.Begin(run)
+		l.LostOrder(errors.New("2 objects of the stream lost order shop"))
 		l.Revision(3, "ci:deployer")
 		event := func(e applyevent.Event) { e.Time = time.Now(); l.Event(run.Take(e)) }
 		event(applyevent.Event{Wave: 0, State: applyevent.Applying})

@@ -33,7 +33,7 @@ func documented() []struct {
 		{TypeHookLog, "The log of a container of a Helm hook with the annotation `helm.sh/hook-output-log-policy`.", HookLog{}},
 		{TypeWaveEnd, "A wave ended.", WaveEnd{}},
 		{TypeRollbackStart, "The run failed and is rolled back (`--rollback-on-failure`). The lines from here to the end belong to the rollback.", RollbackStart{}},
-		{TypeWarning, "A warning. Warnings about the plan come first, all others last.", Warning{}},
+		{TypeWarning, "A warning. Warnings about the plan and about a lost order come first, all others last.", Warning{}},
 		{TypeError, "A reason why the run failed, or did not begin: one line for each, after the last transition.", Error{}},
 		{TypeRunEnd, "The summary of the run; on a fleet, the last line of a cluster.", RunEnd{}},
 		{TypeFleetStart, "The first line of a run on a fleet.", FleetStart{}},

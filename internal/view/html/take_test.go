@@ -25,6 +25,7 @@ func TestAFollowedRunIsThatOfItsLines(t *testing.T) {
 	plan := &ordering.Plan{Steps: []ordering.Step{{ID: id, Layer: "data"}}, Waves: []ordering.Wave{{Name: "data"}}, Notes: []string{"a note"}}
 	run := track.New(plan, time.Now())
 	log.Begin(run)
+	log.LostOrder(errors.New("a lost order"))
 	hook := &event.Hook{Event: "pre-install"}
 	for _, e := range []event.Event{
 		{ID: object.ID{Kind: "Job", Name: "migrate"}, Hook: hook, State: event.Applying, Op: event.OpApply},
@@ -48,7 +49,7 @@ func TestAFollowedRunIsThatOfItsLines(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, string(want), string(got))
 	require.Len(t, followed.Parts, 2)
-	require.Equal(t, []string{"a note", "a note", "deprecated"}, followed.Warnings)
+	require.Equal(t, []string{"a note", "a lost order", "a note", "deprecated"}, followed.Warnings)
 	require.Len(t, followed.Parts[0].Hooks, 1)
 	require.Len(t, followed.Parts[1].Errors, 1)
 }
