@@ -98,7 +98,7 @@ func (op *Delete) execute(ctx context.Context, c *console.Console, prepared dele
 	outputs := report.OpenOutputs(c)
 	defer outputs.Close(ctx)
 	if op.DryRun == "client" {
-		return op.show(outputs.Out, prepared)
+		return op.show(c, outputs.Out, prepared)
 	}
 	reporters := op.report(ctx, c, prepared, outputs)
 	reporters.Begin()

@@ -93,7 +93,7 @@ func (op *Delete) runOn(ctx context.Context, c *console.Console, t *connect.Targ
 		return event.Summary{}, err
 	}
 	if op.DryRun == "client" {
-		return event.Summary{}, op.show(outputs.Out, deletion{target: t, order: order, live: live})
+		return event.Summary{}, op.show(c, outputs.Out, deletion{target: t, order: order, live: live})
 	}
 	if err := t.CheckPermissions(ctx, func() []kube.Permission { return d.Permissions(ctx, order, live, kube.KindsOf(t.Cluster)) }, "-f", "MANIFESTS", "--applyset", op.Set, "--delete"); err != nil {
 		return event.Summary{}, err

@@ -18,6 +18,7 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/connect"
 	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/input"
+	"github.com/ordapply/ordapply/internal/cli/plan"
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/live/access"
 	"github.com/ordapply/ordapply/internal/view/events"
@@ -109,17 +110,14 @@ func (op *Delete) remover(d deletion, onEvent func(event.Event)) remove.Remover 
 }
 
 // show prints the order of a deletion.
-func (op *Delete) show(w io.Writer, d deletion) error {
-	plan := d.order.Plan()
-	if op.Output != "text" {
-		return printPlan(w, op.Output, plan, func(id object.ID) bool { return d.live[id] != nil })
-	}
-	for i, s := range plan.Steps {
-		if d.live[s.ID] == nil {
-			plan.Steps[i].Why.Rule, plan.Steps[i].Why.Detail = "does not exist", ""
+func (op *Delete) show(c *console.Console, w io.Writer, d deletion) error {
+	planned := d.order.Plan()
+	for i, s := range planned.Steps {
+		if op.Output == "text" && d.live[s.ID] == nil {
+			planned.Steps[i].Why.Rule, planned.Steps[i].Why.Detail = "does not exist", ""
 		}
 	}
-	return plan.WriteText(w)
+	return printPlan(w, op.Output, planned, plan.StyleFor(c, true), func(id object.ID) bool { return d.live[id] != nil })
 }
 
 // report returns the reporters of a deletion.

@@ -9,6 +9,7 @@ import (
 	"github.com/ordapply/ordapply/apply/preview"
 	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/input"
+	"github.com/ordapply/ordapply/internal/cli/plan"
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/run/wait"
@@ -72,18 +73,18 @@ func (a *Apply) apply(ctx context.Context, e execution) (event.Summary, error) {
 // printClientDryRun prints the plan for --dry-run=client, with --prune including the set's
 // prune.
 func (a *Apply) printClientDryRun(ctx context.Context, c *console.Console, j session) error {
-	plan := j.plan
+	planned := j.plan
 	if a.Set != "" && a.Prune {
 		applier := apply.Applier{Cluster: j.target.Cluster, Manager: a.FieldManager, Timeout: a.Timeout}
 		run, err := a.setRun(j, c.Err).open(ctx, applier)
 		if err != nil {
 			return err
 		}
-		if plan, err = run.PlanWithPrune(ctx); err != nil {
+		if planned, err = run.PlanWithPrune(ctx); err != nil {
 			return err
 		}
 	}
-	return printPlan(c.Out, a.Output, plan, func(object.ID) bool { return true })
+	return printPlan(c.Out, a.Output, planned, plan.StyleFor(c, true), func(object.ID) bool { return true })
 }
 
 // applyAround applies a stream without an apply set, with its hooks.

@@ -12,6 +12,7 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/connect"
 	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/input"
+	"github.com/ordapply/ordapply/internal/cli/plan"
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/cli/status"
 	"github.com/ordapply/ordapply/internal/cli/usage"
@@ -117,15 +118,15 @@ func sameCluster(ctx context.Context, t *connect.Target, r *history.Revision) er
 	return fmt.Errorf("revision %d was applied to another cluster (its kube-system namespace has uid %s, that of %s has %s): apply the stream itself to this one", r.Number, r.Cluster, t, id)
 }
 
-// printPlan prints a plan in a format of --output; as names, the resources that named
-// selects.
-func printPlan(w io.Writer, output string, plan *ordering.Plan, named func(object.ID) bool) error {
+// printPlan prints a plan in a format of --output; as text in a style, and as names the
+// resources that named selects.
+func printPlan(w io.Writer, output string, planned *ordering.Plan, how plan.Style, named func(object.ID) bool) error {
 	switch output {
 	case "json":
-		return drawing.PlanJSON(w, plan)
+		return drawing.PlanJSON(w, planned)
 	case "name":
 		var b strings.Builder
-		for _, s := range plan.Steps {
+		for _, s := range planned.Steps {
 			if named(s.ID) {
 				plain.Fprintln(&b, report.ResourceName(s.ID))
 			}
@@ -133,5 +134,5 @@ func printPlan(w io.Writer, output string, plan *ordering.Plan, named func(objec
 		_, err := io.WriteString(w, b.String())
 		return err
 	}
-	return plan.WriteText(w)
+	return plan.WriteWaves(w, planned, how)
 }

@@ -9,30 +9,49 @@ import (
 	"github.com/ordapply/ordapply/internal/plain"
 )
 
-// WriteText prints each wave with its resources and the reason for each, and the hooks
-// before, in and after the waves, then skipped resources and notes. The error is w's.
+// WriteText prints each wave with its resources and the reason for each that tells more than
+// the wave does, and the hooks before, in and after the waves, then skipped resources and notes.
+// The error is w's.
 func (p *Plan) WriteText(w io.Writer) error {
-	var b strings.Builder
 	width := p.idWidth()
+	return p.WriteRows(w, func(s Step) string {
+		row := plain.Sprintf("  %-*s", width, s.ID)
+		if s.Why.Says() {
+			row += plain.Sprintf("  %s", s.Why)
+		}
+		return strings.TrimRight(row, " ") + "\n"
+	})
+}
+
+// WriteRows is like WriteText, with other rows: row returns the lines of a resource.
+func (p *Plan) WriteRows(w io.Writer, row func(Step) string) error {
+	var b strings.Builder
 	p.WriteHooks(&b, PlannedHook.Before)
 	for n := range p.Waves {
-		plain.Fprintf(&b, "%s\n", p.WaveTitle(n))
+		plain.Fprintln(&b, p.WaveTitle(n))
 		for _, s := range p.Steps {
 			if s.Wave == n {
-				plain.Fprintf(&b, "  %-*s  %s\n", width, s.ID, s.Why)
+				b.WriteString(row(s))
 			}
 		}
 		p.WriteHooks(&b, func(h PlannedHook) bool { return h.In(n) })
 	}
 	p.WriteHooks(&b, PlannedHook.After)
-	for _, s := range p.Skipped {
-		plain.Fprintf(&b, "left out: %s (%s)\n", s.ID, s.Why.Detail)
-	}
-	for _, note := range p.Notes {
-		plain.Fprintf(&b, "note: %s\n", note)
-	}
+	b.WriteString(Remarks(p.Skipped, p.Notes))
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// Remarks returns the lines about resources that are left out of a plan, and about its notes.
+func Remarks(skipped []Skipped, notes []string) string {
+	var b strings.Builder
+	for _, s := range skipped {
+		plain.Fprintf(&b, "left out: %s (%s)\n", s.ID, s.Why.Detail)
+	}
+	for _, note := range notes {
+		plain.Fprintf(&b, "note: %s\n", note)
+	}
+	return b.String()
 }
 
 // WriteHooks prints selected hooks in order: "pre-install hook Job shop/migrate, weight -5",

@@ -17,7 +17,7 @@ import (
 // that would change, with its diff folded below it.
 // The comment has at most size bytes.
 func (p *Previewed) WriteMarkdown(w io.Writer, size int) error {
-	out := comment{size: size, head: "<p>" + escaped(p.totals()) + "</p>\n\n", notes: remarks(p.Plan.Skipped, p.notes())}
+	out := comment{size: size, head: "<p>" + escaped(p.totals()) + "</p>\n\n", notes: ordering.Remarks(p.Plan.Skipped, p.notes())}
 	if !p.Anonymous {
 		out.marked, out.head = true, htmlLine("h3", "Plan for ", p.Target.String())+out.head
 	}
@@ -37,7 +37,7 @@ func (p *Previewed) WriteMarkdown(w io.Writer, size int) error {
 
 // MarkdownWaves prints a plan that was made without a cluster, as a comment.
 func MarkdownWaves(w io.Writer, plan *ordering.Plan, size int) error {
-	out := comment{size: size, marked: true, head: "<h3>Plan, without a cluster</h3>\n\n", notes: remarks(plan.Skipped, plan.Notes)}
+	out := comment{size: size, marked: true, head: "<h3>Plan, without a cluster</h3>\n\n", notes: ordering.Remarks(plan.Skipped, plan.Notes)}
 	for wave := range plan.Waves {
 		for _, step := range plan.Steps {
 			if step.Wave == wave {

@@ -35,7 +35,7 @@ func (p *Previewed) WriteText(w io.Writer, how Style) error {
 	}
 	p.writeWave(&b, how, afterWaves, width, rows)
 	p.Plan.WriteHooks(&b, ordering.PlannedHook.After)
-	b.WriteString(remarks(p.Plan.Skipped, p.Plan.Notes))
+	b.WriteString(ordering.Remarks(p.Plan.Skipped, p.Plan.Notes))
 	plain.Fprintln(&b, p.totals())
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -87,41 +87,17 @@ func foldedDetails(rows []preview.Row, i int) []detail {
 	return lines
 }
 
-// WriteWaves prints a plan that was made without a cluster: each wave with its resources, and
-// the reason for each.
+// WriteWaves prints a plan that was made without a cluster, as ordering.Plan.WriteText does, in a
+// style.
 func WriteWaves(w io.Writer, planned *ordering.Plan, how Style) error {
-	var b strings.Builder
 	width := 0
 	for _, step := range planned.Steps {
 		width = max(width, len(step.ID.String()))
 	}
 	width = how.nameWidth(width)
-	planned.WriteHooks(&b, ordering.PlannedHook.Before)
-	for wave := range planned.Waves {
-		plain.Fprintln(&b, planned.WaveTitle(wave))
-		for _, step := range planned.Steps {
-			if step.Wave == wave {
-				b.WriteString(how.row("  ", terminal.Neutral, plain.Sprintf("%-*s", width, step.ID), step.Why))
-			}
-		}
-		planned.WriteHooks(&b, func(h ordering.PlannedHook) bool { return h.In(wave) })
-	}
-	planned.WriteHooks(&b, ordering.PlannedHook.After)
-	b.WriteString(remarks(planned.Skipped, planned.Notes))
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// remarks returns the lines about objects that are left out of a plan, and its notes.
-func remarks(skipped []ordering.Skipped, notes []string) string {
-	var b strings.Builder
-	for _, s := range skipped {
-		plain.Fprintf(&b, "left out: %s (%s)\n", s.ID, s.Why.Detail)
-	}
-	for _, note := range notes {
-		plain.Fprintf(&b, "note: %s\n", note)
-	}
-	return b.String()
+	return planned.WriteRows(w, func(step ordering.Step) string {
+		return how.row("  ", terminal.Neutral, plain.Sprintf("%-*s", width, step.ID), step.Why)
+	})
 }
 
 // deferredAlike returns how many successive rows up to row i are deferred for the same

@@ -79,3 +79,24 @@ post-upgrade hook ConfigMap after, weight 0
 `, text(Style{}))
 	require.Contains(t, text(Style{All: true}), "wave 1/2\n  unchanged  ConfigMap first\nwave 2/2\n")
 }
+
+// Without a terminal, a plan looks alike wherever it is printed.
+func TestOnePrinterOfPlans(t *testing.T) {
+	id := func(name string) object.ID { return object.ID{Kind: "ConfigMap", Name: name} }
+	planned := &ordering.Plan{
+		Steps: []ordering.Step{
+			{ID: id("a"), Why: ordering.Reason{Rule: ordering.RuleReferences, Detail: "no dependencies in this stream"}},
+			{ID: id(strings.Repeat("long", 20)), Why: ordering.Reason{Rule: "layer", Detail: "shop/web"}},
+			{ID: id("hostile\x1b"), Wave: 1, Why: ordering.Reason{Detail: "two\nlines"}},
+		},
+		Waves:   []ordering.Wave{{Name: "web"}, {}},
+		Hooks:   []ordering.PlannedHook{{Event: "pre-install", ID: id("before")}},
+		Skipped: []ordering.Skipped{{ID: id("left"), Why: ordering.Reason{Detail: "a test"}}},
+		Notes:   []string{"a note"},
+	}
+	var text, waves strings.Builder
+	require.NoError(t, planned.WriteText(&text))
+	require.NoError(t, WriteWaves(&waves, planned, Style{}))
+	require.Equal(t, text.String(), waves.String())
+	require.Contains(t, text.String(), "\n  ConfigMap a\n", "the reason tells no more than the wave")
+}
