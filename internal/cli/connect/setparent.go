@@ -109,14 +109,21 @@ func OpenExisting(ctx context.Context, t *Target, name string) (Existing, error)
 	return Existing{set, historyOf(t, set)}, nil
 }
 
-// Elsewhere says in which other namespaces sets have the name of one that does not exist; "" if
-// there are none, or if they cannot be listed.
+// Elsewhere says in which other namespaces sets have the name of one that does not exist, or, if
+// -n did not name the namespace, why they cannot be searched; "" if there is nothing to say.
 func Elsewhere(ctx context.Context, t *Target, gvk schema.GroupVersionKind, id object.ID) string {
 	if id.Namespace == "" {
 		return ""
 	}
 	sets, _, err := find(ctx, t.Cluster, gvk, "", "metadata.name="+id.Name)
-	if err != nil || len(sets) == 0 {
+	switch {
+	case err != nil && t.GivenNamespace != "":
+		return ""
+	case apierrors.IsForbidden(err):
+		return fmt.Sprintf("you may not list %s objects of all namespaces, so another one may have it: name its namespace with -n", gvk.GroupKind())
+	case err != nil:
+		return fmt.Sprintf("other namespaces could not be searched (%v): name its namespace with -n", err)
+	case len(sets) == 0:
 		return ""
 	}
 	var namespaces []string
