@@ -10,6 +10,7 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/cli/rbac"
+	"github.com/ordapply/ordapply/internal/cli/status"
 	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
@@ -70,6 +71,7 @@ func (r *Roles) setPermissions(ctx context.Context, w rolesRequest, applier appl
 	}
 	if r.Status {
 		all.Add(state.ViewPermissions(promise, kind, home, w.kinds))
+		all.Add(status.TreePermissions(promise, w.kinds))
 	}
 	return all, notes, nil
 }

@@ -340,3 +340,34 @@ func TestRolesOfStatusSuffice(t *testing.T) {
 	require.Equal(t, report.ExitInterrupted, <-f.ended)
 	require.Empty(t, refusals(proxy.Requests()))
 }
+
+// An account with exactly the Roles that rbac --status prints sees the tree of a set, down to the
+// Pods of a Job of a CronJob, also where the Roles are not for diagnoses.
+func TestRolesOfATreeSuffice(t *testing.T) {
+	cluster := shared.Get(t)
+	cluster.Kubectl(t, "create", "namespace", "tree-reader")
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(`
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: tree-reader}
+spec:
+  selector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: web}]}}
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: nightly, namespace: tree-reader}
+spec:
+  schedule: "0 0 1 1 *"
+  jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: nightly, image: nightly}]}}}}
+`), 0o600))
+	set := []string{"-f", file, "-n", "tree-reader", "--applyset", "shop"}
+	code, output := ordapplyWith(cluster.Kubeconfig, append([]string{"apply"}, set...)...)
+	require.Equal(t, report.ExitDone, code, output)
+	roles := printedRoles(t, append(set, "--status", "--diagnosis=false", "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/tree-reader")...)
+	proxy := recorder.Start(t, deployer(t, cluster, "tree-reader", roles))
+	code, output = ordapplyWith(proxy.Kubeconfig, "status", "shop", "-n", "tree-reader", "--tree")
+	require.Equal(t, report.ExitDone, code, output)
+	require.Empty(t, refusals(proxy.Requests()))
+}

@@ -12,9 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/state/set"
 )
 
 // owned are the objects of controllers, by the uid of their controller, in the order of names.
@@ -36,6 +38,27 @@ func ownedKinds(of schema.GroupKind) []schema.GroupKind {
 		return nil
 	}
 	return []schema.GroupKind{{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: "StatefulSet"}, {Group: "apps", Kind: "DaemonSet"}, sets, jobs, pods}
+}
+
+// TreePermissions returns the permissions for showing what the members of a set own, in
+// PrintTree: a list of each kind that they may own, in every namespace of the set. All are
+// optional: a note replaces the objects that may not be listed.
+func TreePermissions(promise applyset.Parent, kinds kube.Kinds) kube.Permissions {
+	namespaces := (&set.Set{Parent: promise}).Namespaces()
+	var p kube.Permissions
+	for _, gk := range promise.Kinds {
+		if member, known := kinds(gk.WithVersion("")); known && !member.Namespaced {
+			continue
+		}
+		for _, of := range ownedKinds(gk) {
+			kind, _ := kinds(of.WithVersion("")) // Kubernetes' own
+			for _, namespace := range namespaces {
+				p.Optional = append(p.Optional, kube.Permission{Verb: "list", Resource: kind.Resource, Namespace: namespace})
+			}
+		}
+	}
+	p.Sort()
+	return p
 }
 
 // readOwned lists the objects that members may own: each kind once for each namespace of a member
