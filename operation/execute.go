@@ -89,7 +89,8 @@ func (a *Apply) printClientDryRun(ctx context.Context, c *console.Console, j ses
 
 // applyAround applies a stream without an apply set, with its hooks.
 func (a *Apply) applyAround(ctx context.Context, e execution) (event.Summary, error) {
-	prepared, summary, err := e.applier.Prepare(ctx, e.plan, e.stream.Objects)
+	around := a.setRun(e.session, e.notes).around(e.applier)
+	prepared, summary, err := around.Prepare(ctx)
 	if err != nil {
 		return summary, err
 	}
@@ -105,7 +106,6 @@ func (a *Apply) applyAround(ctx context.Context, e execution) (event.Summary, er
 			return prepared.Abandon(err)
 		}
 	}
-	around := a.setRun(e.session, e.notes).around(e.applier)
 	summary, err = around.Apply(ctx, prepared)
 	if err == nil {
 		err = around.Post(ctx, summary)

@@ -89,7 +89,7 @@ func (r Run) attempt(ctx context.Context) (attempt, error) {
 
 // applyStream applies the stream, and stores the run's revision before the first write.
 func (r Run) applyStream(ctx context.Context, tried *attempt, around *hooks.Around) (applyevent.Summary, error) {
-	prepared, summary, err := r.Applier.Prepare(ctx, r.Plan, r.Stream.Objects)
+	prepared, summary, err := around.Prepare(ctx)
 	if err != nil {
 		return summary, err
 	}

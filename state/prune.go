@@ -126,7 +126,7 @@ func (r Run) dryRun(ctx context.Context, set *set.Set) (event.Summary, error) {
 	if err := r.Precondition(ctx); err != nil {
 		return event.Summary{}, err
 	}
-	prepared, summary, err := r.Applier.Prepare(ctx, r.Plan, r.Stream.Objects)
+	prepared, summary, err := r.around(&attempt{set: set}).Prepare(ctx)
 	if err != nil {
 		return summary, err
 	}

@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -10,6 +11,8 @@ import (
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/author/hook"
+	"github.com/ordapply/ordapply/internal/run/preflight"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -29,6 +32,47 @@ type Around struct {
 	results       []event.Result // of hooks after it
 	prerequisites []event.Result // of resources of the stream that were applied before the hooks
 	confirmed     []event.Result // of resources that the hooks after the apply made ready
+}
+
+// Prepare prepares the apply, as apply.Applier.Prepare does, and checks the fields of the hooks of
+// an apply with those of the plan, so that one that would be refused after the apply is found before
+// the first write. With KeepGoing each hook is checked when its turn comes.
+func (a *Around) Prepare(ctx context.Context) (*apply.Prepared, event.Summary, error) {
+	prepared, summary, err := a.Runner.Applier.Prepare(ctx, a.Plan, a.Stream.Objects)
+	if a.Runner.Applier.KeepGoing || ctx.Err() != nil {
+		return prepared, summary, err
+	}
+	wrong := errors.Join(a.fieldErrors(ctx, a.Hooks.EventsOfApply())...)
+	switch {
+	case wrong == nil:
+		return prepared, summary, err
+	case err != nil:
+		return nil, summary, errors.Join(err, wrong)
+	}
+	summary, err = prepared.Abandon(wrong)
+	return nil, summary, err
+}
+
+// fieldErrors returns an error for each hook of some events that the API server refuses because of
+// its fields.
+func (a *Around) fieldErrors(ctx context.Context, events []hook.Event) []error {
+	var manifests []*unstructured.Unstructured
+	var unsent []*event.Error // of the manifests, without a cause
+	for _, h := range a.Hooks {
+		if at := slices.IndexFunc(h.Events, func(e hook.Event) bool { return slices.Contains(events, e) }); at >= 0 {
+			manifests = append(manifests, &unstructured.Unstructured{Object: h.Object})
+			unsent = append(unsent, &event.Error{Wave: string(h.Events[at]) + " hook", Op: event.OpApply, ID: h.ID})
+		}
+	}
+	applier := a.Runner.Applier
+	check := preflight.HookFieldErrors(ctx, applier.Schemas, kube.KindsOf(applier.Cluster), manifests)
+	var errs []error
+	for i, failure := range unsent {
+		if failure.Err = check(manifests[i]); failure.Err != nil {
+			errs = append(errs, failure)
+		}
+	}
+	return errs
 }
 
 // Apply runs the hooks before the apply, and then the apply itself with the hooks of its waves.

@@ -37,7 +37,7 @@ func (a *Around) takeLeftovers(ctx context.Context) error {
 }
 
 // AddTo adds to a preview the events whose hooks would run, and the errors with which they
-// would fail because of objects that no run of the owner made.
+// would fail because of their fields, or of objects that no run of the owner made.
 func (a *Around) AddTo(ctx context.Context, to *preview.Preview) error {
 	events, err := a.events(ctx)
 	if err != nil {
@@ -46,6 +46,9 @@ func (a *Around) AddTo(ctx context.Context, to *preview.Preview) error {
 	_, foreign, err := a.foreignObjects(ctx)
 	if err != nil {
 		return err
+	}
+	for _, err := range a.fieldErrors(ctx, events) {
+		to.HookErrors = append(to.HookErrors, err)
 	}
 	for _, hookEvent := range events {
 		to.HookEvents = append(to.HookEvents, string(hookEvent))

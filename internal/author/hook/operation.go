@@ -43,13 +43,22 @@ func (all Hooks) Post(o Operation) Event {
 // OfSync are the events of a sync of Argo CD, in their order.
 func OfSync() []Event { return []Event{PreSync, Sync, PostSync, SyncFail} }
 
+// EventsOfApply are the events at which hooks of an apply may run, whichever operation it is.
+func (all Hooks) EventsOfApply() []Event {
+	if all.AreArgo() {
+		return OfSync()
+	}
+	var events []Event
+	for _, o := range []Operation{Install, Upgrade, Rollback} {
+		events = append(events, o.Pre(), o.Post())
+	}
+	return events
+}
+
 // OfApply reports whether any hook runs at an install, an upgrade or a rollback. If none does,
 // the kind of operation need not be determined.
 func (all Hooks) OfApply() bool {
-	if all.AreArgo() {
-		return slices.ContainsFunc(OfSync(), func(event Event) bool { return len(all.Of(event)) > 0 })
-	}
-	return slices.ContainsFunc([]Operation{Install, Upgrade, Rollback}, func(o Operation) bool { return len(all.Of(o.Pre()))+len(all.Of(o.Post())) > 0 })
+	return slices.ContainsFunc(all.EventsOfApply(), func(event Event) bool { return len(all.Of(event)) > 0 })
 }
 
 // DependOnOperation reports whether other hooks run at an install than at an upgrade.

@@ -6,11 +6,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	client "k8s.io/client-go/openapi"
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/internal/kube/openapi"
+	"github.com/ordapply/ordapply/internal/live/write"
 	"github.com/ordapply/ordapply/internal/plan/mutation"
 	"github.com/ordapply/ordapply/internal/plan/references"
 	"github.com/ordapply/ordapply/kube"
@@ -47,6 +49,35 @@ func (c Checks) FieldErrors(ctx context.Context) func(i int) error {
 			return nil // it is reported when the body is sent
 		}
 		if err = types.Check(body); err == nil || isCustom(body) && !c.refuses(ctx, body) {
+			return nil
+		}
+		return event.WithCode(event.CodeInvalid, err)
+	}
+}
+
+// HookFieldErrors returns a function that returns the error of a hook whose manifest, one of
+// manifests, has fields or types of values that the API server refuses. Custom resources are checked
+// when their turn comes: what runs before may change their definition.
+func HookFieldErrors(ctx context.Context, schemas client.Client, kinds kube.Kinds, manifests []*unstructured.Unstructured) func(*unstructured.Unstructured) error {
+	wanted := map[schema.GroupVersionKind]bool{}
+	for _, manifest := range manifests {
+		if !isCustom(manifest) && !mutation.Has(manifest.GetAnnotations()) {
+			wanted[manifest.GroupVersionKind()] = true
+		}
+	}
+	if schemas == nil || len(wanted) == 0 {
+		return func(*unstructured.Unstructured) error { return nil }
+	}
+	types, bodies := openapi.Read(ctx, schemas, wanted), write.Stream{Kinds: kinds}
+	return func(manifest *unstructured.Unstructured) error {
+		if !wanted[manifest.GroupVersionKind()] || mutation.Has(manifest.GetAnnotations()) {
+			return nil
+		}
+		body, err := bodies.BodyFor(manifest, nil, write.Owner{})
+		if err != nil {
+			return nil // it is reported when the body is sent
+		}
+		if err = types.Check(body); err == nil {
 			return nil
 		}
 		return event.WithCode(event.CodeInvalid, err)
