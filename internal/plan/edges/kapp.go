@@ -2,6 +2,7 @@ package edges
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"regexp"
 	"slices"
@@ -127,14 +128,24 @@ func (d *Declarations) addRule(rule changeRule, group int) {
 	d.put(rule.resource, d.Sets[group].After[0].Layer)
 }
 
+// filled returns the annotations of a resource that have a key, numbered or not, with their
+// placeholders replaced. One that cannot be replaced is a fault of the stream.
+func (d *Declarations) filled(r ordering.Resource, base string) iter.Seq2[string, string] {
+	return func(yield func(key, text string) bool) {
+		for _, key := range annotationsOf(r, base) {
+			text, err := fillPlaceholders(r.Annotations[key], r)
+			if err != nil {
+				d.fail(r, "annotation %s: %w", key, err)
+			} else if !yield(key, text) {
+				return
+			}
+		}
+	}
+}
+
 func (d *Declarations) groupsOf(r ordering.Resource) []string {
 	var groups []string
-	for _, key := range annotationsOf(r, changeGroupAnnotation) {
-		group, err := fillPlaceholders(r.Annotations[key], r)
-		if err != nil {
-			d.fail(r, "annotation %s: %w", key, err)
-			continue
-		}
+	for _, group := range d.filled(r, changeGroupAnnotation) {
 		groups = append(groups, group)
 	}
 	return groups
@@ -142,12 +153,7 @@ func (d *Declarations) groupsOf(r ordering.Resource) []string {
 
 func (d *Declarations) rulesOf(i int, r ordering.Resource) []changeRule {
 	var rules []changeRule
-	for _, key := range annotationsOf(r, changeRuleAnnotation) {
-		text, err := fillPlaceholders(r.Annotations[key], r)
-		if err != nil {
-			d.fail(r, "annotation %s: %w", key, err)
-			continue
-		}
+	for key, text := range d.filled(r, changeRuleAnnotation) {
 		words := strings.Split(text, " ")
 		if !isChangeRule(words) {
 			d.fail(r, "annotation %s: %q is not (upsert|delete) (before|after) (upserting|deleting) GROUP", key, text)
