@@ -20,6 +20,12 @@ type Head struct {
 	Cluster   string    `json:"cluster,omitempty" doc:"name of the cluster, in a run on a fleet; absent in lines about the fleet or a cohort"`
 }
 
+// Line is a line of any type of this package.
+type Line interface{ Start() Head }
+
+// Start returns the beginning of a line.
+func (h Head) Start() Head { return h }
+
 // RunStart is the first line of a run.
 type RunStart struct {
 	Head

@@ -146,23 +146,19 @@ func as[T any](text []byte) (any, error) {
 
 // Take records an event, which is a value of one of package events' types.
 func (run *Run) Take(line any) {
+	if line, ok := line.(events.Line); ok {
+		run.at(line.Start())
+	}
 	switch line := line.(type) {
-	case events.Head:
-		run.at(line)
 	case events.RunStart:
-		run.at(line.Head)
 		run.start(line)
 	case events.RollbackStart:
-		run.at(line.Head)
 		run.rollBack(line)
 	case events.Warning:
-		run.at(line.Head)
 		run.Warnings = append(run.Warnings, line.Message)
 	case events.RunEnd:
-		run.at(line.Head)
 		run.State, run.ExitCode = line.State, line.ExitCode
 	case events.Error:
-		run.at(line.Head)
 		run.fail(line)
 	default:
 		run.takeStep(line)
@@ -177,23 +173,17 @@ func (run *Run) takeStep(line any) {
 	}
 	switch line := line.(type) {
 	case events.Plan:
-		run.at(line.Head)
 		p.planned(line)
 	case events.Revision:
-		run.at(line.Head)
 		p.Revision, p.User = line.Revision, line.User
 	case events.WaveStart:
-		run.at(line.Head)
 		p.wave(line.Wave).Opened = line.Timestamp
 	case events.WaveEnd:
-		run.at(line.Head)
 		w := p.wave(line.Wave)
 		w.Ended, w.State = line.Timestamp, line.State
 	case events.Resource:
-		run.at(line.Head)
 		p.transition(line)
 	case events.Hook:
-		run.at(line.Head)
 		p.hook(line)
 	}
 }
