@@ -3,13 +3,10 @@ package consolidate_test
 import (
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/internal/author/consolidate"
@@ -23,26 +20,12 @@ import (
 // Each testdata/*.txtar is a stream with sync waves and the result
 // of consolidating it with AssumeIndependent. `make golden` updates it.
 func TestConsolidate(t *testing.T) {
-	cases, err := filepath.Glob("testdata/*.txtar")
-	require.NoError(t, err)
-	require.NotEmpty(t, cases)
-	for _, path := range cases {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(path)
-			require.NoError(t, err)
-			resources, options := plancase.Input(t, archive)
-			consolidation, err := consolidate.Waves(resources, options, consolidate.Target{AssumeIndependent: true})
-			require.NoError(t, err)
-			last := &archive.Files[len(archive.Files)-1]
-			got := consolidated(consolidation)
-			if os.Getenv("ORDAPPLY_GOLDEN") != "" {
-				last.Data = []byte(got)
-				require.NoError(t, os.WriteFile(path, txtar.Format(archive), 0o644))
-			}
-			require.Equal(t, string(last.Data), got)
-			requireSameOrder(t, resources, consolidation, options, path)
-		})
-	}
+	plancase.Golden(t, func(t *testing.T, resources []ordering.Resource, options ordering.Options) string {
+		consolidation, err := consolidate.Waves(resources, options, consolidate.Target{AssumeIndependent: true})
+		require.NoError(t, err)
+		requireSameOrder(t, resources, consolidation, options, t.Name())
+		return consolidated(consolidation)
+	})
 }
 
 // Random streams with sync waves: no order is lost, and nothing is left to

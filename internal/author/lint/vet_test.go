@@ -3,16 +3,14 @@ package lint_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/internal/author/lint"
+	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/ordering/planner"
 	"github.com/ordapply/ordapply/test/plancase"
 	"github.com/ordapply/ordapply/test/seeds"
@@ -21,26 +19,13 @@ import (
 // Each testdata/*.txtar is a stream and its findings. `make golden` updates
 // it.
 func TestVet(t *testing.T) {
-	cases, err := filepath.Glob("testdata/*.txtar")
-	require.NoError(t, err)
-	require.NotEmpty(t, cases)
-	for _, path := range cases {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(path)
-			require.NoError(t, err)
-			resources, options := plancase.Input(t, archive)
-			var b strings.Builder
-			for _, f := range lint.Check(resources, options) {
-				fmt.Fprintf(&b, "problem %t: %s\n", f.Problem, f.Text)
-			}
-			last := &archive.Files[len(archive.Files)-1]
-			if os.Getenv("ORDAPPLY_GOLDEN") != "" {
-				last.Data = []byte(b.String())
-				require.NoError(t, os.WriteFile(path, txtar.Format(archive), 0o644))
-			}
-			require.Equal(t, string(last.Data), b.String())
-		})
-	}
+	plancase.Golden(t, func(_ *testing.T, resources []ordering.Resource, options ordering.Options) string {
+		var b strings.Builder
+		for _, f := range lint.Check(resources, options) {
+			fmt.Fprintf(&b, "problem %t: %s\n", f.Problem, f.Text)
+		}
+		return b.String()
+	})
 }
 
 // The findings of Vet do not depend on the order of the stream. It reports a

@@ -1,14 +1,10 @@
 package drawing_test
 
 import (
-	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/internal/view/drawing"
@@ -22,26 +18,13 @@ import (
 // Each testdata/*.txtar is a stream and its drawing. `make golden`
 // updates it.
 func TestDraw(t *testing.T) {
-	cases, err := filepath.Glob("testdata/*.txtar")
-	require.NoError(t, err)
-	require.NotEmpty(t, cases)
-	for _, path := range cases {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(path)
-			require.NoError(t, err)
-			resources, options := plancase.Input(t, archive)
-			plan, err := planner.Build(resources, options)
-			require.NoError(t, err)
-			var out bytes.Buffer
-			require.NoError(t, drawing.Draw(plan).WriteMermaid(&out))
-			last := &archive.Files[len(archive.Files)-1]
-			if os.Getenv("ORDAPPLY_GOLDEN") != "" {
-				last.Data = out.Bytes()
-				require.NoError(t, os.WriteFile(path, txtar.Format(archive), 0o644))
-			}
-			require.Equal(t, string(last.Data), out.String())
-		})
-	}
+	plancase.Golden(t, func(t *testing.T, resources []ordering.Resource, options ordering.Options) string {
+		plan, err := planner.Build(resources, options)
+		require.NoError(t, err)
+		var out strings.Builder
+		require.NoError(t, drawing.Draw(plan).WriteMermaid(&out))
+		return out.String()
+	})
 }
 
 // Every drawing shows each resource once. Arrows never point to an earlier wave
