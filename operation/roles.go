@@ -29,7 +29,8 @@ type Roles struct {
 	Delete bool
 	// Rollback also allows applying any stored revision of the apply set, and pruning.
 	Rollback bool
-	// Status also allows reading the status and the history of the apply set.
+	// Status also allows reading the status and the history of the apply set. Without manifests
+	// and other actions it allows only that.
 	Status bool
 	// Name is the name of the Roles and their bindings.
 	Name string
@@ -51,6 +52,13 @@ func (r Roles) RunOn(ctx context.Context, c *console.Console) error {
 	if err := errors.Join(r.checkSet(), source.CheckSet(r.Set)); err != nil {
 		return err
 	}
+	if r.onlyReads() && !source.IsGiven(c) {
+		rules, err := r.readers(ctx, c)
+		if err != nil {
+			return err
+		}
+		return r.print(c, subject, rules, []string{"The permissions that ordapply status and history need for apply set " + plain.Line(r.Set) + ", and no others: nothing may be written."})
+	}
 	w, err := r.load(ctx, c, source, guess.kind)
 	if err != nil {
 		return err
@@ -60,15 +68,20 @@ func (r Roles) RunOn(ctx context.Context, c *console.Console) error {
 		return err
 	}
 	rules := rbac.RulesOf(needed)
+	return r.print(c, subject, rules, slices.Concat(r.notes(w, rules), rules.Wide(), notes, guess.notes()))
+}
+
+// print prints Roles, with notes before them.
+func (r *Roles) print(c *console.Console, subject string, rules rbac.Rules, notes []string) error {
 	var out strings.Builder
-	for _, line := range slices.Concat(r.notes(w, rules), rules.Wide(), notes, guess.notes()) {
+	for _, line := range notes {
 		plain.Fprintln(&out, "#", line)
 	}
 	if subject == "" {
 		plain.Fprintln(&out, "# Not bound to an account: name one with --service-account, --user or --group.")
 	}
 	out.WriteString(rules.YAML(r.Name, subject))
-	_, err = c.Out.Write([]byte(out.String()))
+	_, err := c.Out.Write([]byte(out.String()))
 	return err
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/cli/connect"
+	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/rbac"
 	"github.com/ordapply/ordapply/internal/cli/status"
 	"github.com/ordapply/ordapply/internal/cli/usage"
@@ -28,6 +30,37 @@ func (r *Roles) checkSet() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// onlyReads reports whether the only action is to read the status and the history.
+func (r *Roles) onlyReads() bool {
+	return r.Status && !r.Prune && !r.Delete && !r.TakeOver && !r.RollbackOnFailure && !r.Rollback && !r.CreateNamespace
+}
+
+// readers returns the permissions to read the status and the history of the set, whose kinds
+// and namespaces its parent lists.
+func (r *Roles) readers(ctx context.Context, c *console.Console) (rbac.Rules, error) {
+	t, err := connect.To(ctx, c, r.Cluster)
+	if err == nil {
+		err = connect.UseSet(ctx, t, r.Set)
+	}
+	if err != nil {
+		return nil, err
+	}
+	existing, err := connect.OpenExisting(ctx, t, r.Set)
+	if err != nil {
+		return nil, err
+	}
+	kinds := kube.KindsOf(t.Cluster).Or(kube.Kinds(kube.OwnKinds))
+	w := rolesRequest{target: t, scope: t.Scope, kinds: kinds}
+	parent, kind, err := w.parent(ctx, r.Set)
+	if err != nil {
+		return nil, err
+	}
+	all := state.Permissions(parent, kind, w.namespace(), true)
+	all.Add(state.ViewPermissions(existing.Parent, kind, w.namespace(), kinds))
+	all.Add(status.TreePermissions(existing.Parent, kinds))
+	return rbac.RulesOf(rbac.ByKind(all)), nil
 }
 
 // setPermissions returns the permissions for the apply set and the selected

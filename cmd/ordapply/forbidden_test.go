@@ -112,6 +112,6 @@ func isDenied(t *testing.T, cluster *testcluster.Cluster, account string, args [
 	}
 	require.Equal(t, want, code, "%v: %s", args, stderr.String())
 	require.Regexp(t, `(?m)^error: .*("`+account+`" cannot|"`+account+`" may not)`, stderr.String(), "%v", args)
-	require.Contains(t, stderr.String(), "print the required Roles with: ordapply rbac -f ", "%v", args)
+	require.Regexp(t, "print the required Roles with: ordapply rbac -(f|n) ", stderr.String(), "%v", args)
 	require.Contains(t, stderr.String(), "--user "+account, "%v", args)
 }

@@ -12,15 +12,17 @@ func newRBAC(c *console.Console) *cobra.Command {
 	op := operation.NewRoles()
 	op.Cluster.AuthInfoName = nil // --user is the subject to bind
 	cmd := &cobra.Command{
-		Use:   "rbac -f FILE",
+		Use:   "rbac (-f FILE | --applyset NAME --status)",
 		Short: "Print the minimal Roles for applying a stream",
 		Long: `rbac prints a Role for each namespace of a stream, and a ClusterRole for
 cluster-scoped resources, with only the permissions that apply needs. The plural
 names of kinds come from CustomResourceDefinitions in the stream, else from the
-cluster, else from a built-in table.`,
+cluster, else from a built-in table. With --applyset and --status and without
+manifests it prints Roles that only read: for the status and history of the set.`,
 		Example: `  kustomize build . | ordapply rbac --service-account ci/deployer | kubectl apply -f -
   ordapply rbac -f app.yaml -n shop --user jane
-  ordapply rbac -f app.yaml -n shop --applyset shop --prune --service-account ci/deployer`,
+  ordapply rbac -f app.yaml -n shop --applyset shop --prune --service-account ci/deployer
+  ordapply rbac -n shop --applyset shop --status --group on-call`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return op.RunOn(cmd.Context(), c) },
 	}

@@ -341,6 +341,38 @@ func TestRolesOfStatusSuffice(t *testing.T) {
 	require.Empty(t, refusals(proxy.Requests()))
 }
 
+// An account with exactly the Roles that rbac --applyset --status prints without manifests reads
+// the status, the tree and the history of a set, and may write nothing.
+func TestRolesOfReadersSuffice(t *testing.T) {
+	cluster := shared.Get(t)
+	cluster.Kubectl(t, "create", "namespace", "only-reader")
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(`
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: only-reader}
+spec:
+  selector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: web}]}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: password, namespace: only-reader}
+stringData: {password: hunter2}
+`), 0o600))
+	set := []string{"-n", "only-reader", "--applyset", "shop"}
+	code, output := ordapplyWith(cluster.Kubeconfig, append([]string{"apply", "-f", file}, set...)...)
+	require.Equal(t, report.ExitDone, code, output)
+	roles := printedRoles(t, append(set, "--status", "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/only-reader")...)
+	require.NotRegexp(t, "create|patch|update|delete", roles)
+	proxy := recorder.Start(t, deployer(t, cluster, "only-reader", roles))
+	for _, command := range [][]string{{"status", "shop"}, {"status", "shop", "--tree"}, {"history", "shop"}, {"history", "shop", "--revision", "1"}, {"history", "show", "shop", "1"}} {
+		code, output := ordapplyWith(proxy.Kubeconfig, append(command, "-n", "only-reader")...)
+		require.Equal(t, report.ExitDone, code, "%v: %s", command, output)
+	}
+	require.Empty(t, refusals(proxy.Requests()))
+}
+
 // An account with exactly the Roles that rbac --status prints sees the tree of a set, down to the
 // Pods of a Job of a CronJob, also where the Roles are not for diagnoses.
 func TestRolesOfATreeSuffice(t *testing.T) {

@@ -2,6 +2,7 @@ package connect
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/internal/plain"
@@ -15,6 +16,9 @@ func ExplainForbidden(err error, t *Target, set string, flags ...string) error {
 	if !denied || set == "" {
 		return err
 	}
-	args := []string{"-f", "MANIFESTS", "-n", t.Scope.Namespace, "--applyset", plain.ShellQuote(set)}
+	args := []string{"-n", t.Scope.Namespace, "--applyset", plain.ShellQuote(set)}
+	if !slices.Equal(flags, []string{"--status"}) { // the kinds that an account may read are those of the set
+		args = append([]string{"-f", "MANIFESTS"}, args...)
+	}
 	return errors.Join(err, errors.New(RolesHint(user, append(args, flags...)...)))
 }

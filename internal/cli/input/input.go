@@ -302,6 +302,11 @@ func (s *Source) Bytes(ctx context.Context, c *console.Console) ([]byte, error) 
 	return bytes.Join(texts, []byte("\n---\n")), nil
 }
 
+// IsGiven reports whether the options name manifests, or standard input is piped.
+func (s *Source) IsGiven(c *console.Console) bool {
+	return len(s.Files) > 0 || s.Kustomize != "" || IsPiped(c.In)
+}
+
 // sources returns the -f arguments, or the one of -k; without either, standard
 // input if it is piped.
 func (s *Source) sources(c *console.Console) ([]string, error) {
