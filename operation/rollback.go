@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/ordapply/ordapply/internal/author/hook"
 	"github.com/ordapply/ordapply/internal/cli/connect"
 	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/cli/usage"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state/history"
 )
 
@@ -77,6 +80,9 @@ func (a *Apply) rollbackSession(ctx context.Context, j session, number int) (_ s
 	if err != nil {
 		return j, target, err
 	}
+	if a.DryRun != "none" {
+		r.Plan.Hooks = rollbackHooks(r)
+	}
 	if number > 0 {
 		j, err = a.revisionSession(ctx, j, r, "--rollback")
 		return j, target, err
@@ -87,6 +93,13 @@ func (a *Apply) rollbackSession(ctx context.Context, j session, number int) (_ s
 	j, err = a.revisionSession(ctx, j, r, "--rollback")
 	j.precondition = func(ctx context.Context) error { return checkPreviousRevision(ctx, set.History, r.Number) }
 	return j, target, err
+}
+
+// rollbackHooks returns the hooks that a rollback to a revision runs.
+func rollbackHooks(r *history.Revision) []ordering.PlannedHook {
+	all, _ := hook.Read(r.Hooks, r.Plan.OrderSource)
+	events := all.EventsOf(hook.Rollback)
+	return slices.DeleteFunc(slices.Clone(r.Plan.Hooks), func(h ordering.PlannedHook) bool { return !slices.Contains(events, hook.Event(h.Event)) })
 }
 
 // rollbackText names the two revisions of a rollback.

@@ -43,6 +43,14 @@ func (all Hooks) Post(o Operation) Event {
 // OfSync are the events of a sync of Argo CD, in their order.
 func OfSync() []Event { return []Event{PreSync, Sync, PostSync, SyncFail} }
 
+// EventsOf are the events at which hooks of an operation may run.
+func (all Hooks) EventsOf(o Operation) []Event {
+	if all.AreArgo() {
+		return OfSync()
+	}
+	return []Event{o.Pre(), o.Post()}
+}
+
 // EventsOfApply are the events at which hooks of an apply may run, whichever operation it is.
 func (all Hooks) EventsOfApply() []Event {
 	if all.AreArgo() {
@@ -50,7 +58,7 @@ func (all Hooks) EventsOfApply() []Event {
 	}
 	var events []Event
 	for _, o := range []Operation{Install, Upgrade, Rollback} {
-		events = append(events, o.Pre(), o.Post())
+		events = append(events, all.EventsOf(o)...)
 	}
 	return events
 }

@@ -49,7 +49,17 @@ func otherTool(flag string) string {
 		return "--rollback-on-failure does that"
 	case "history-max":
 		return "--history-limit does that"
-	case "install", "set", "set-string", "set-file", "values":
+	case "no-hooks":
+		return "--hooks=skip does that"
+	case "cleanup-on-fail":
+		return "--rollback-on-failure does that"
+	case "description":
+		return "--message does that"
+	case "skip-crds":
+		return "leave them out when the chart is rendered: helm template NAME CHART --skip-crds | ordapply"
+	case "force":
+		return "--force-conflicts takes over fields of other field managers, and annotation ordapply.dev/on-immutable: recreate replaces an object"
+	case "release-name", "install", "set", "set-string", "set-file", "values":
 		return "render the chart first: helm template NAME CHART | ordapply"
 	case "validate":
 		return "every object is validated by the API server; --dry-run=server does only that"
@@ -97,7 +107,9 @@ func noVerb(root *cobra.Command, verb string) error {
 // tool does; "" for any other verb.
 func otherVerb(verb string) string {
 	switch verb {
-	case "create", "deploy", "install", "replace", "up", "upgrade":
+	case "install", "upgrade":
+		return "apply -f FILE --applyset NAME --prune (helm template NAME CHART | ordapply --applyset NAME --prune)"
+	case "create", "deploy", "replace", "up":
 		return "apply -f FILE --applyset NAME"
 	case "destroy", "down", "remove", "uninstall":
 		return "delete --applyset NAME"
@@ -109,6 +121,8 @@ func otherVerb(verb string) string {
 		return "vet -f FILE"
 	case "preview", "template":
 		return "plan -f FILE"
+	case "show":
+		return "history show NAME REVISION"
 	}
 	return ""
 }

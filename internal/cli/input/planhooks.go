@@ -109,6 +109,6 @@ func planHooks(plan *ordering.Plan, stream *apply.Stream) {
 		plan.Notes = append(plan.Notes, err.Error())
 	}
 	if tests := all.Tests(); len(tests) > 0 {
-		plan.Notes = append(plan.Notes, fmt.Sprintf("%s of Helm's event test left out: helm test runs them, apply does not", plain.Count(len(tests), "hook")))
+		plan.Notes = append(plan.Notes, fmt.Sprintf("%s of Helm's event test left out: only helm test of a release runs them", plain.Count(len(tests), "hook")))
 	}
 }

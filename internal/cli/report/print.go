@@ -64,6 +64,7 @@ func (p *printer) begin(doing, preposition, order string, run *track.Tracker) {
 		p.width = min(50, max(p.width, len(s.ID.String())))
 	}
 	plain.Fprintf(p.err, "%s %s %s %s%s\n", doing, planSize(p.plan), preposition, p.at, order)
+	_, _ = io.WriteString(p.err, ordering.Remarks(p.plan.Skipped, nil))
 	p.notes(p.plan.Notes)
 }
 
