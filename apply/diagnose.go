@@ -45,12 +45,11 @@ func (r *run) diagnose(ctx context.Context) {
 				q.RequestsLeft = 0
 				q.RecordUnread("the cause was not determined: " + silence)
 			}
-			blocks := r.blockedBy(i)
-			findings := q.Diagnose(ctx, s.lastSeen, backends)
-			failure.Diagnosis = &event.Diagnosis{
-				Of: s.ID, Findings: diagnose.Redact(findings, redact.NewReplacer(slices.Concat(secrets, q.SecretValues))),
-				Blocks: blocks, Waves: r.laterWaves(i, blocks),
-			}
+			d := q.Diagnose(ctx, s.ID, s.lastSeen, backends)
+			diagnose.Redact(&d, redact.NewReplacer(slices.Concat(secrets, q.SecretValues)))
+			d.Blocks = r.blockedBy(i)
+			d.Waves = r.laterWaves(i, d.Blocks)
+			failure.Diagnosis = &d
 		})
 	}
 	turns.Wait()

@@ -1,11 +1,13 @@
 package state
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/kube/redact"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/ordering"
@@ -14,11 +16,11 @@ import (
 // Bounds of the errors of its run that a revision stores.
 const (
 	maxReasons = 5
-	maxReason  = 400 // bytes of one
+	maxReason  = 400 // bytes of one, and of its cause
 )
 
-// reasonOf returns the first errors of a run for its revision, one a line, without values
-// of Secrets; "" for nil.
+// reasonOf returns the first errors of a run for its revision, one a line with its cause, without
+// values of Secrets; "" for nil.
 func (r Run) reasonOf(err error) string {
 	if err == nil {
 		return ""
@@ -35,13 +37,18 @@ func (r Run) reasonOf(err error) string {
 		hide(resource.Object)
 	}
 	replacer := redact.NewReplacer(values)
-	var lines []string
-	for _, one := range plain.Sample(ordering.FlattenErrors(err), maxReasons, "and %d more errors", error.Error) {
-		line := plain.OneLine(replacer.Text(one))
-		if len(line) > maxReason {
-			line = strings.ToValidUTF8(line[:maxReason], "") + "…"
+	short := func(text string) string {
+		text = plain.OneLine(replacer.Text(text))
+		if len(text) > maxReason {
+			text = strings.ToValidUTF8(text[:maxReason], "") + "…"
 		}
-		lines = append(lines, line)
+		return text
 	}
-	return strings.Join(lines, "\n")
+	text := func(one error) string {
+		if failure, ok := errors.AsType[*event.Error](one); ok && failure.Diagnosis != nil && failure.Diagnosis.Cause != "" {
+			return short(one.Error()) + "; " + short(failure.Diagnosis.Cause)
+		}
+		return short(one.Error())
+	}
+	return strings.Join(plain.Sample(ordering.FlattenErrors(err), maxReasons, "and %d more errors", text), "\n")
 }

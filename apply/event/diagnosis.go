@@ -16,10 +16,12 @@ import (
 // Diagnosis is the cluster's report about a resource that did not become ready.
 type Diagnosis struct {
 	Of object.ID // the resource
-	// Findings are the causes: the resource's own conditions first, then its
+	// Findings are the causes: the most likely one first, then the resource's own conditions, its
 	// Pods and volumes, their events, and failed reads. They never contain values
 	// of environment variables or of the stream's Secrets.
 	Findings []Finding
+	// Cause is the text of the first finding without times, for a record; "" if there is none.
+	Cause string
 	// Blocks are the resources that were not applied because of this one, its
 	// dependents first.
 	Blocks []object.ID
@@ -44,11 +46,7 @@ const MaxNames = 3
 func (d *Diagnosis) Lines() []string {
 	var lines []string
 	for _, f := range d.Findings {
-		text := f.Text
-		if f.About != d.Of && f.About != (object.ID{}) {
-			text = f.About.String() + ": " + text
-		}
-		lines = append(lines, text)
+		lines = append(lines, d.Text(f))
 		for _, line := range f.Log {
 			lines = append(lines, "  | "+line)
 		}
@@ -57,6 +55,15 @@ func (d *Diagnosis) Lines() []string {
 		lines = append(lines, "it blocks "+plain.Count(len(d.Blocks), "resource")+d.blockedWaves()+": "+JoinNames(d.Blocks))
 	}
 	return lines
+}
+
+// Text returns the text of a finding, with the object that it is about unless that is the
+// resource.
+func (d *Diagnosis) Text(f Finding) string {
+	if f.About == d.Of || f.About == (object.ID{}) {
+		return f.Text
+	}
+	return f.About.String() + ": " + f.Text
 }
 
 // blockedWaves names the waves that are blocked.

@@ -27,7 +27,11 @@ func (r *removal) diagnose(ctx context.Context) {
 		}
 		turns.Go(ctx, func(ctx context.Context) {
 			h := diagnose.Deletion{Cluster: r.Cluster, Kind: s.kind, Live: s.live}
-			failure.Diagnosis = &event.Diagnosis{Of: s.ID, Findings: h.Diagnose(ctx), Blocks: r.unstarted(), Waves: r.unopenedWaves()}
+			d := &event.Diagnosis{Of: s.ID, Findings: h.Diagnose(ctx), Blocks: r.unstarted(), Waves: r.unopenedWaves()}
+			if len(d.Findings) > 0 {
+				d.Cause = d.Text(d.Findings[0])
+			}
+			failure.Diagnosis = d
 		})
 	}
 	turns.Wait()

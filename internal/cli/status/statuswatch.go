@@ -53,6 +53,9 @@ func (o *Observer) read(ctx context.Context) (*reading, error) {
 		services[service] = there
 		return there, nil
 	})
+	if now.failed() {
+		now.explain(ctx, o.Target.Cluster, members.Live)
+	}
 	now.Notes = set.WithRecoveryNote(now.Notes)
 	left, err := leftByHooks(ctx, o.Target.Cluster, set)
 	if err != nil {

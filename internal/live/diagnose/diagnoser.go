@@ -37,9 +37,28 @@ type Diagnoser struct {
 	KnownSecrets map[object.ID]bool // Secrets whose values are hidden, or which do not exist
 	SecretValues []string           // of Secrets that are not in the stream
 	reported     []string           // messages that were reported
-	findings     []event.Finding
+	of           object.ID          // the resource
+	findings     []finding
 	unread       []event.Finding // failed reads
 }
+
+// finding is a finding with its text without times, which pass, and how much it explains.
+type finding struct {
+	event.Finding
+	lasting  string
+	explains int
+}
+
+// How much a finding explains. What another object says is closer to the cause than the
+// conditions of the resource, which sum it up.
+const (
+	explainsNothing  = iota // in progress
+	explainsLittle          // about the resource, without a message
+	explainsSome            // about the resource, with a message
+	explainsPart            // about another object
+	explainsEvent           // an event of another object
+	explainsTheCause        // what keeps a Pod from starting
+)
 
 // list lists objects; false when that failed, which it records.
 func (q *Diagnoser) list(ctx context.Context, kind kube.Kind, namespace string, query kube.Query) ([]*unstructured.Unstructured, bool) {
@@ -113,10 +132,39 @@ func (q *Diagnoser) RecordUnread(text string) {
 
 // addFinding records a finding, with the message if it is new.
 func (q *Diagnoser) addFinding(about object.ID, text, message string) {
+	q.addDated(about, text, text, message)
+}
+
+// addDated is addFinding for a text with times; lasting is the text without them.
+func (q *Diagnoser) addDated(about object.ID, text, lasting, message string) *finding {
+	f := finding{Finding: event.Finding{About: about, Text: text}, lasting: lasting, explains: explainsLittle}
 	if message = plain.OneLine(message); message != "" && !q.isReported(message) {
-		text += ": " + message
+		f.Text, f.lasting, f.explains = text+": "+message, lasting+": "+message, explainsSome
 	}
-	q.findings = append(q.findings, event.Finding{About: about, Text: text})
+	if about != q.of {
+		f.explains = explainsPart
+	}
+	q.findings = append(q.findings, f)
+	return &q.findings[len(q.findings)-1]
+}
+
+// diagnosis returns the findings, the one that explains most first.
+func (q *Diagnoser) diagnosis() event.Diagnosis {
+	out := event.Diagnosis{Of: q.of}
+	most := 0
+	for i, f := range q.findings {
+		out.Findings = append(out.Findings, f.Finding)
+		if f.explains > q.findings[most].explains {
+			most = i
+		}
+	}
+	if len(out.Findings) > 0 {
+		out.Cause = out.Text(event.Finding{About: q.findings[most].About, Text: q.findings[most].lasting})
+		cause := out.Findings[most]
+		out.Findings = slices.Insert(slices.Delete(out.Findings, most, most+1), 0, cause)
+	}
+	out.Findings = append(out.Findings, q.unread...)
+	return out
 }
 
 // isReported reports whether a message was reported before, and records it.

@@ -38,7 +38,7 @@ func TestDiagnosisKeepsToItsRequestBudget(t *testing.T) {
 		var listed []string
 		cluster := emptyCluster(func(resource string) { listed = append(listed, resource) })
 		q := &Diagnoser{Cluster: cluster, Now: time.Now(), RequestsLeft: left, EventsRead: map[types.UID]bool{}, KnownSecrets: map[object.ID]bool{}}
-		q.Diagnose(t.Context(), daemon, nil)
+		q.Diagnose(t.Context(), kube.Meta(daemon).ID, daemon, nil)
 		require.Equal(t, expected, listed)
 	}
 	// Without a selector all Pods of the namespace would be listed.
@@ -46,6 +46,6 @@ func TestDiagnosisKeepsToItsRequestBudget(t *testing.T) {
 	var listed []string
 	cluster := emptyCluster(func(resource string) { listed = append(listed, resource) })
 	q := &Diagnoser{Cluster: cluster, Now: time.Now(), RequestsLeft: MaxRequests, EventsRead: map[types.UID]bool{}, KnownSecrets: map[object.ID]bool{}}
-	q.Diagnose(t.Context(), daemon, nil)
+	q.Diagnose(t.Context(), kube.Meta(daemon).ID, daemon, nil)
 	require.NotContains(t, listed, "pods")
 }

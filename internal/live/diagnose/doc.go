@@ -7,7 +7,7 @@
 //		Cluster: cluster, Now: time.Now(), RequestsLeft: diagnose.MaxRequests,
 //		EventsRead: map[types.UID]bool{}, KnownSecrets: map[object.ID]bool{},
 //	}
-//	findings := q.Diagnose(ctx, live, nil) // "container api: CrashLoopBackOff, exit code 1, 12s ago"
+//	d := q.Diagnose(ctx, id, live, nil) // d.Cause is "Pod shop/api-x: container api: CrashLoopBackOff, exit code 1"
 //
 // It also finds objects that would be deleted only because their Namespace or
 // CustomResourceDefinition is: objects of others. Objects that are deleted in the

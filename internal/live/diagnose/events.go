@@ -35,7 +35,11 @@ func (q *Diagnoser) events(ctx context.Context, about *unstructured.Unstructured
 	events := NewestEvents(listed, about.GetKind() == "PersistentVolumeClaim")
 	for _, e := range events {
 		if message := plain.OneLine(e.Message); message == "" || !q.isReported(message) {
-			q.findings = append(q.findings, event.Finding{About: kube.Meta(about).ID, Text: e.text(q.Now)})
+			f := finding{Finding: event.Finding{About: kube.Meta(about).ID, Text: e.text(q.Now)}, lasting: e.text(time.Time{}), explains: explainsSome}
+			if f.About != q.of {
+				f.explains = explainsEvent
+			}
+			q.findings = append(q.findings, f)
 		}
 	}
 	return len(events) > 0
@@ -48,13 +52,13 @@ type Event struct {
 	last            time.Time
 }
 
-// text returns the event as one line of text.
+// text returns the event as one line of text, without times where now is zero.
 func (e Event) text(now time.Time) string {
 	text := "event " + e.Reason
-	if e.times > 1 {
+	if e.times > 1 && !now.IsZero() {
 		text += fmt.Sprintf(", %d times, last", e.times)
 	}
-	if !e.last.IsZero() {
+	if !e.last.IsZero() && !now.IsZero() {
 		text += " " + plain.Age(now, e.last) + " ago"
 	}
 	if e.Message != "" {

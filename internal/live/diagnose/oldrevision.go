@@ -57,7 +57,7 @@ func (q *Diagnoser) oldRevision(workload *unstructured.Unstructured, pods []*uns
 			continue
 		}
 		if text := OldRevision(workload, pod.GetName(), RevisionOf(pod)); text != "" {
-			q.addFinding(kube.Meta(pod).ID, text, "")
+			q.addDated(kube.Meta(pod).ID, text, text, "").explains = explainsTheCause
 			return
 		}
 	}

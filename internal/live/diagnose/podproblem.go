@@ -31,11 +31,18 @@ type PodProblem struct {
 // Words describes the problem with its duration. The termination message of the program is
 // left out: it may contain anything.
 func (t PodProblem) Words() string {
-	text := t.Text + t.since
-	if t.Message != "" && !t.FromProgram {
-		text += ": " + t.Message
+	return plain.Clip(plain.OneLine(t.Text+t.since+t.said()), TextWidth)
+}
+
+// Lasting describes the problem without times, as Words does.
+func (t PodProblem) Lasting() string { return t.Text + t.said() }
+
+// said is the message of the cluster, to append.
+func (t PodProblem) said() string {
+	if t.Message == "" || t.FromProgram {
+		return ""
 	}
-	return plain.Clip(plain.OneLine(text), TextWidth)
+	return ": " + t.Message
 }
 
 // The weights of problems: an event that happened counts more than one that
@@ -46,6 +53,17 @@ const (
 	WeightWaiting
 	weightTerminated
 )
+
+// explains returns how much the problem explains.
+func (t PodProblem) explains() int {
+	switch {
+	case t.Weight >= WeightWaiting:
+		return explainsTheCause
+	case t.Weight == weightUnready: // a probe's event says more
+		return explainsPart
+	}
+	return explainsNothing
+}
 
 // maxPodProblems bounds the problems that are reported for one workload.
 const maxPodProblems = 3

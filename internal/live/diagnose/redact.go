@@ -17,16 +17,16 @@ const (
 	logLines  = 8
 )
 
-// Redact hides values in findings, in place, and shortens the rest.
-func Redact(findings []event.Finding, values *redact.Replacer) []event.Finding {
-	for i := range findings {
-		f := &findings[i]
+// Redact hides values in a diagnosis, in place, and shortens the rest.
+func Redact(d *event.Diagnosis, values *redact.Replacer) {
+	d.Cause = plain.Clip(values.Text(d.Cause), TextWidth)
+	for i := range d.Findings {
+		f := &d.Findings[i]
 		f.Text = plain.Clip(values.Text(f.Text), TextWidth)
 		for n, line := range f.Log {
 			f.Log[n] = plain.Clip(values.Line(line), logWidth)
 		}
 	}
-	return findings
 }
 
 // logLine returns a line of a log without terminal control sequences.

@@ -22,9 +22,10 @@ import (
 // maxPods bounds the Pods that are read for one resource.
 const maxPods = 100
 
-// Diagnose collects findings about a live object that is not ready, nil when
-// there is none; backends are the Services that it waits for.
-func (q *Diagnoser) Diagnose(ctx context.Context, live *unstructured.Unstructured, backends []object.ID) []event.Finding {
+// Diagnose collects findings about a resource that is not ready, none when there are none. live is
+// its object, nil if it was not applied; backends are the Services that it waits for.
+func (q *Diagnoser) Diagnose(ctx context.Context, of object.ID, live *unstructured.Unstructured, backends []object.ID) event.Diagnosis {
+	q.of = of
 	if live != nil && live.GetKind() != "Pod" { // a Pod's containers say more than its conditions
 		q.conditions(live)
 	}
@@ -36,7 +37,7 @@ func (q *Diagnoser) Diagnose(ctx context.Context, live *unstructured.Unstructure
 	default:
 		q.workload(ctx, live)
 	}
-	return append(q.findings, q.unread...)
+	return q.diagnosis()
 }
 
 // conditions reports the object's own unhealthy conditions.
@@ -49,17 +50,17 @@ func (q *Diagnoser) conditions(live *unstructured.Unstructured) {
 		if n > 0 && c.Message != "" && c.Reason+c.Message == unhealthy[n-1].Reason+unhealthy[n-1].Message {
 			continue
 		}
-		text := "condition " + c.Type + " is " + c.Status
+		text, since, reason := "condition "+c.Type+" is "+c.Status, "", ""
 		if !c.Since.IsZero() {
-			text += " for " + plain.Age(q.Now, c.Since)
+			since = " for " + plain.Age(q.Now, c.Since)
 		}
 		if c.Reason != "" {
-			text += " (" + c.Reason + ")"
+			reason = " (" + c.Reason + ")"
 		}
 		if c.Outdated {
-			text += ", about an older generation"
+			reason += ", about an older generation"
 		}
-		q.addFinding(kube.Meta(live).ID, text, c.Message)
+		q.addDated(kube.Meta(live).ID, text+since+reason, text+reason, c.Message)
 	}
 }
 
@@ -103,24 +104,29 @@ func (q *Diagnoser) ReplicaSet(ctx context.Context, deployment *unstructured.Uns
 
 // ownPods examines the Pods that maker created for a workload.
 func (q *Diagnoser) ownPods(ctx context.Context, workload, maker *unstructured.Unstructured) {
-	listed, ok := q.list(ctx, kube.CoreKind("pods"), maker.GetNamespace(), kube.Query{Labels: Selector(maker), Limit: maxPods})
-	var own []*unstructured.Unstructured
-	for _, pod := range listed {
-		if isController(maker, pod) {
-			own = append(own, pod)
-		}
-	}
-	if want := DesiredPods(maker); ok && int64(len(own)) < want && len(listed) < maxPods {
+	own, all := q.madeBy(ctx, maker)
+	if want := DesiredPods(maker); all && int64(len(own)) < want {
 		q.addFinding(kube.Meta(workload).ID, fmt.Sprintf("it has %d of %s", len(own), plain.Count(int(want), "Pod")), "")
 		if !q.events(ctx, maker) && len(own) == 0 && len(q.unread) == 0 {
 			q.addFinding(kube.Meta(maker).ID, "no event says why; is kube-controller-manager running?", "")
 		}
 	}
-	if ended, _, _ := unstructured.NestedInt64(workload.Object, "status", "failed"); ok && ended > 0 && len(own) == 0 {
+	if ended, _, _ := unstructured.NestedInt64(workload.Object, "status", "failed"); all && ended > 0 && len(own) == 0 {
 		q.addFinding(kube.Meta(workload).ID, fmt.Sprintf("%s failed, and none is left to inspect", plain.Count(int(ended), "Pod")), "")
 	}
 	q.oldRevision(workload, own)
 	q.pods(ctx, workload, own)
+}
+
+// madeBy lists the Pods that maker created; all is false when these may not be all.
+func (q *Diagnoser) madeBy(ctx context.Context, maker *unstructured.Unstructured) (own []*unstructured.Unstructured, all bool) {
+	listed, ok := q.list(ctx, kube.CoreKind("pods"), maker.GetNamespace(), kube.Query{Labels: Selector(maker), Limit: maxPods})
+	for _, pod := range listed {
+		if isController(maker, pod) {
+			own = append(own, pod)
+		}
+	}
+	return own, ok && len(listed) < maxPods
 }
 
 // service examines the Pods behind a Service that has no ready endpoint.
@@ -179,11 +185,11 @@ func (q *Diagnoser) pods(ctx context.Context, workload *unstructured.Unstructure
 	logged := false
 	for _, kind := range kinds {
 		about := kube.Meta(kind.pods[0]).ID
-		text := kind.Text + kind.since
+		others := ""
 		if more := len(kind.pods) - 1; more > 0 {
-			text += fmt.Sprintf(" (and %s with the same problem)", plain.Count(more, "Pod"))
+			others = fmt.Sprintf(" (and %s with the same problem)", plain.Count(more, "Pod"))
 		}
-		q.addFinding(about, text, kind.Message)
+		q.addDated(about, kind.Text+kind.since+others, kind.Text+others, kind.Message).explains = kind.explains()
 		if !logged && kind.container != "" {
 			logged = true
 			q.log(ctx, kind.pods[0], kind)

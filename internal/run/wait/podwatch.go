@@ -322,11 +322,7 @@ func worstProblem(pods []watchedPod, reported string) (problemReport, bool) {
 // program is left out: it may contain anything.
 func (p watchedPod) report() problemReport {
 	t := p.problem
-	text := t.Text
-	if t.Message != "" && !t.FromProgram {
-		text += ": " + t.Message
-	}
-	text += " (Pod " + p.name + ")"
+	text := t.Lasting() + " (Pod " + p.name + ")"
 	if p.kept != "" {
 		text += "; " + p.kept
 	}

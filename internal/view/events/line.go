@@ -177,7 +177,7 @@ type Error struct {
 	Message  string `json:"message" doc:"the operation, the resource and why it failed"`
 	Rollback bool   `json:"rollback,omitempty" doc:"the error is from the rollback, not from the run that failed before"`
 
-	Diagnosis []Finding `json:"diagnosis,omitempty" doc:"what the cluster says about the cause"`
+	Diagnosis []Finding `json:"diagnosis,omitempty" doc:"what the cluster says about the cause, the most likely finding first"`
 	Blocks    []ID      `json:"blocks,omitempty" doc:"resources that were not applied because of it, direct dependents first"`
 }
 
