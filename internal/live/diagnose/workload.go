@@ -40,11 +40,12 @@ func (q *Diagnoser) Diagnose(ctx context.Context, of object.ID, live *unstructur
 	return q.diagnosis()
 }
 
-// conditions reports the object's own unhealthy conditions.
+// conditions reports the object's own unhealthy conditions. That a Deployment is progressing is
+// none: it is so since the first rollout, and as long as the last one has not failed.
 func (q *Diagnoser) conditions(live *unstructured.Unstructured) {
 	unhealthy := status.UnhealthyConditions(live)
 	for n, c := range unhealthy {
-		if n > 0 && c.InProgress {
+		if c.InProgress && (n > 0 || object.IsNative(live.GroupVersionKind().Group)) {
 			continue
 		}
 		if n > 0 && c.Message != "" && c.Reason+c.Message == unhealthy[n-1].Reason+unhealthy[n-1].Message {
