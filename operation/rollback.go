@@ -107,8 +107,11 @@ func rollbackText(set string, target history.RollbackTarget) string {
 	return plain.Line(fmt.Sprintf("rolling back %s from revision %s to revision %s", set, revisionText(target.From.Number, target.From), revisionText(target.Number, target.To)))
 }
 
-// revisionText names a revision with its status, its time and its account.
+// revisionText names a revision with its status, its time and its account, as far as it is listed.
 func revisionText(number int, e history.Entry) string {
+	if e.Number == 0 {
+		return fmt.Sprintf("%d (no longer listed)", number)
+	}
 	text := fmt.Sprintf("%d (%s, created %s", number, e.Status, e.Created.Format(time.RFC3339))
 	if e.User != "" {
 		text += " by " + e.User

@@ -342,6 +342,8 @@ func TestRevisionsStoreWhyTheyFailed(t *testing.T) {
 		done(t, runOf(t, cluster, "ConfigMap shop/app"))
 		record := records(t, r)[0].Record()
 		require.Empty(t, record.Failure)
+		require.Equal(t, "wave 1/1: apply ConfigMap shop/app: wrong", record.FailedBefore)
+		require.Equal(t, "Install complete; an earlier run of it failed: wave 1/1: apply ConfigMap shop/app: wrong", records(t, r)[0].Described().Description)
 		require.Len(t, record.Created, 1)
 		require.NotEmpty(t, record.Created[0].UID)
 	})

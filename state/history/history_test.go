@@ -163,6 +163,9 @@ func testPrevious(t *testing.T, h History) {
 		p, err := h.RollbackTarget(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, []any{number, resumed}, []any{p.Number, p.Resumed})
+		if p.To.Number != 0 { // it was not trimmed
+			require.Equal(t, number, p.To.Number)
+		}
 		r, err := h.ReadRollbackTarget(t.Context(), p)
 		require.NoError(t, err)
 		require.Equal(t, number, r.Number)

@@ -16,7 +16,8 @@ type RollbackTarget struct {
 	// failed or was killed, and is resumed.
 	Resumed bool
 	From    Entry // the newest revision
-	To      Entry // the revision to go back to, or the rollback to it that is resumed
+	To      Entry // the revision to go back to; zero if it was trimmed
+	read    Entry // of its content: To, or the rollback to it that is resumed
 }
 
 // RollbackTarget returns the revision that was deployed before the newest one; if
@@ -29,14 +30,18 @@ func (h History) RollbackTarget(ctx context.Context) (RollbackTarget, error) {
 	entries = Current(entries)
 	if n := len(entries); n > 0 {
 		if newest := entries[n-1]; newest.Rollback > 0 && newest.Status != Deployed {
-			return RollbackTarget{newest.Rollback, true, newest, newest}, nil
+			target := RollbackTarget{Number: newest.Rollback, Resumed: true, From: newest, read: newest}
+			if at := slices.IndexFunc(entries, func(e Entry) bool { return e.Number == newest.Rollback }); at >= 0 {
+				target.To = entries[at]
+			}
+			return target, nil
 		}
 	}
 	before, err := deployedBefore(entries)
 	if err != nil {
 		return RollbackTarget{}, err
 	}
-	return RollbackTarget{Number: before.Number, From: entries[len(entries)-1], To: before}, nil
+	return RollbackTarget{Number: before.Number, From: entries[len(entries)-1], To: before, read: before}, nil
 }
 
 // RollbackTo is RollbackTarget for a revision that was chosen.
@@ -49,13 +54,13 @@ func (h History) RollbackTo(ctx context.Context, number int) (RollbackTarget, er
 	if at < 0 {
 		return RollbackTarget{}, h.unknownError(entries, number)
 	}
-	return RollbackTarget{Number: number, From: entries[len(entries)-1], To: entries[at]}, nil
+	return RollbackTarget{Number: number, From: entries[len(entries)-1], To: entries[at], read: entries[at]}, nil
 }
 
 // ReadRollbackTarget reads the revision. The target of a resumed rollback may have
 // been trimmed; the rollback has the same content.
 func (h History) ReadRollbackTarget(ctx context.Context, p RollbackTarget) (*Revision, error) {
-	r, err := h.readToApply(ctx, p.To)
+	r, err := h.readToApply(ctx, p.read)
 	if err == nil {
 		r.Number = p.Number
 	}

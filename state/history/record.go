@@ -39,6 +39,9 @@ type Record struct {
 	// Failure are the first lines of the errors of the run; "" when there were none, and
 	// when it was killed.
 	Failure string `json:"failure,omitempty"`
+	// FailedBefore is the Failure of an earlier run of the same content, if the revision was not
+	// deployed then.
+	FailedBefore string `json:"failedBefore,omitempty"`
 	// HandedOver is the tool that manages the set since this revision, or did: earlier
 	// revisions do not describe the set now.
 	HandedOver string `json:"handedOver,omitempty"`
@@ -203,7 +206,7 @@ func (e Entry) describe() string {
 	if name == "" {
 		return ""
 	}
-	why := r.reason()
+	why := firstLine(r.Failure)
 	switch {
 	case e.Status == Pending:
 		name += " in progress, or its run was killed"
@@ -213,6 +216,8 @@ func (e Entry) describe() string {
 		name += " failed: " + why
 	case why != "":
 		name += " complete; a later run failed: " + why
+	case r.FailedBefore != "":
+		name += " complete; an earlier run of it failed: " + firstLine(r.FailedBefore)
 	default:
 		name += " complete"
 	}
@@ -225,9 +230,9 @@ func (e Entry) describe() string {
 	return name
 }
 
-// reason returns the first line of the failure, and how many there are.
-func (r Record) reason() string {
-	first, rest, more := strings.Cut(r.Failure, "\n")
+// firstLine returns the first line of a failure, and how many more there are.
+func firstLine(failure string) string {
+	first, rest, more := strings.Cut(failure, "\n")
 	if more {
 		first += " (and " + plain.Count(strings.Count(rest, "\n")+1, "more error") + ")"
 	}
@@ -258,6 +263,9 @@ func (e Entry) afterRun(did Record) Record {
 	next.Recreated, next.Pruned = union(before.Recreated, did.Recreated), before.Pruned || did.Pruned
 	if e.Status == Deployed {
 		return next
+	}
+	if before.Failure != did.Failure {
+		next.FailedBefore = cmp.Or(before.Failure, before.FailedBefore)
 	}
 	next.Operation = cmp.Or(did.Operation, before.Operation)
 	next.Hooks, next.Created = did.Hooks, withCreated(before.Created, did.Created)

@@ -51,6 +51,9 @@ func recordLines(r history.Record) []string {
 	for line := range strings.Lines(r.Failure) {
 		lines = append(lines, "failed: "+strings.TrimSpace(line))
 	}
+	for line := range strings.Lines(r.FailedBefore) {
+		lines = append(lines, "an earlier run failed: "+strings.TrimSpace(line))
+	}
 	return lines
 }
 
