@@ -51,7 +51,7 @@ func (c *acquirer) acquire(ctx context.Context) (*unstructured.Unstructured, mom
 		}
 		if c.isBusy() && c.waitingSince.IsZero() {
 			c.waitingSince = time.Now()
-			_, waited := activity.Start(ctx, "waiting for the lock of the apply set, held by another run: "+holderOf(c.lastSpec))
+			_, waited := activity.Start(ctx, "waiting for the lock of the apply set, held by "+process(holderOf(c.lastSpec))+" since "+clockTime(timeOf(c.lastSpec.AcquireTime)))
 			defer waited()
 			limit = c.waitingSince.Add(c.wait)
 			if c.wait > 0 && c.waiting != nil {

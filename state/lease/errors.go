@@ -3,7 +3,6 @@ package lease
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/ordapply/ordapply/internal/plain"
@@ -51,11 +50,9 @@ func (e *HeldError) Error() string {
 // name of at most 253, and a process ID fit.
 const holderWidth = 320
 
-// Who describes the holder for people: "ann@laptop process 7, for 4s". Any account that may write
-// the Lease chooses the text, so it is one line, without control characters, and cut if it is long.
+// Who describes the holder for people: "ann@laptop process 7, for 4s".
 func (e *HeldError) Who() string {
-	who, _, _ := strings.Cut(e.Holder, startedAt)
-	return plain.Clip(plain.OneLine(plain.Line(who)), holderWidth) + ", for " + age(e.Since)
+	return process(e.Holder) + ", for " + age(e.Since)
 }
 
 // clockSkew is how far the clocks of two machines may differ without a remark.

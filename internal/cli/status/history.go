@@ -37,7 +37,7 @@ For a set named show or diff, use KIND/NAME: ordapply history secret/show`,
 			if err == nil && cmd.Flags().Changed("revision") {
 				err = showRevision(cmd.Context(), c, set, revision, v.Output)
 			} else if err == nil {
-				err = listRevisions(cmd.Context(), c, set, v.Output)
+				err = listRevisions(cmd.Context(), c, t, set, v.Output)
 			}
 			return connect.ExplainForbidden(err, t, args[0], "--status")
 		},
@@ -61,12 +61,15 @@ func showRevision(ctx context.Context, c *console.Console, set connect.Existing,
 }
 
 // listRevisions prints a line for each revision, oldest first.
-func listRevisions(ctx context.Context, c *console.Console, set connect.Existing, output string) error {
+func listRevisions(ctx context.Context, c *console.Console, t *connect.Target, set connect.Existing, output string) error {
 	stored, err := set.History.ReadIndex(ctx)
 	if err != nil {
 		return err
 	}
 	entries := stored.Described()
+	if n := len(entries); n > 0 {
+		entries[n-1].Description = withLock(ctx, t, set, entries[n-1].Status, entries[n-1].Description)
+	}
 	notes := stored.Unvouched()
 	if len(entries) > 0 && set.History.Vouchers == nil {
 		notes = append(notes, "the parent of the apply set does not list these revisions, so that rollbacks and hooks do not use them: if runs of this set stored them, accept them with ordapply applyset trust "+set.Parent.Argument())

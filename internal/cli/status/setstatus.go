@@ -115,7 +115,13 @@ func (o *Observer) open(ctx context.Context) (connect.Existing, error) {
 	if err != nil {
 		return connect.Existing{}, err
 	}
-	return set, o.readRevision(ctx, set.History)
+	if err := o.readRevision(ctx, set.History); err != nil {
+		return connect.Existing{}, err
+	}
+	if o.revision != nil {
+		o.outcome = withLock(ctx, o.Target, set, o.revision.Status, o.outcome)
+	}
+	return set, nil
 }
 
 // setStatus returns the status of a set with these members at a time. Its only

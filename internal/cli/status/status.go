@@ -43,6 +43,9 @@ func (s *setStatus) failed() bool {
 	return s.Revision != nil && (s.Revision.Status == history.Failed || s.Revision.Record.Failure != "")
 }
 
+// pending reports whether the run of the newest revision has not ended, or was killed.
+func (s *setStatus) pending() bool { return s.Revision != nil && s.Revision.Status == history.Pending }
+
 // fault returns nil if all members are ready and match the newest revision.
 func (s *setStatus) fault() error {
 	members := s.members()

@@ -39,7 +39,7 @@ func (s *setStatus) print(out io.Writer) error {
 	for line := range strings.Lines(table.String()) {
 		plain.Fprintln(&text, strings.TrimRight(line, " \n"))
 	}
-	if s.failed() && s.Outcome != "" {
+	if (s.failed() || s.pending()) && s.Outcome != "" {
 		plain.Fprintf(&text, "%s\n", plain.OneLine(s.Outcome))
 	}
 	for _, note := range s.Notes {
