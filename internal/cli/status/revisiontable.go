@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"golang.org/x/term"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/ordapply/ordapply/internal/cli/files"
 	"github.com/ordapply/ordapply/internal/plain"
@@ -23,10 +24,12 @@ type revisionColumn struct {
 	cell         func(history.Entry) string
 }
 
-func revisionColumns() []revisionColumn {
+// revisionColumns returns all columns. AGE is only for people, who see it while it is true.
+func revisionColumns(now time.Time) []revisionColumn {
 	return []revisionColumn{
 		{"REVISION", 0, func(e history.Entry) string { return strconv.Itoa(e.Number) }},
 		{"CREATED", 0, func(e history.Entry) string { return e.Created.Format(time.RFC3339) }},
+		{"AGE", priorityOfAge, func(e history.Entry) string { return duration.HumanDuration(now.Sub(e.Created)) }},
 		{"STATUS", 0, func(e history.Entry) string { return string(e.Status) }},
 		{"DURATION", 1, func(e history.Entry) string { return orDash(took(e.Seconds)) }},
 		{"RESOURCES", 2, func(e history.Entry) string { return strconv.Itoa(e.Resources) }},
@@ -34,10 +37,13 @@ func revisionColumns() []revisionColumn {
 		{"WAVES", 3, func(e history.Entry) string { return strconv.Itoa(e.Waves) }},
 		{"WHO", 0, func(e history.Entry) string { return orDash(shortUser(e.User)) }},
 		{"COMMIT", 0, func(e history.Entry) string { return orDash(e.Commit[:min(len(e.Commit), shortHash)]) }},
-		{"MESSAGE", 5, func(e history.Entry) string { return orDash(plain.OneLine(e.Message)) }},
+		{"MESSAGE", 0, func(e history.Entry) string { return orDash(plain.OneLine(e.Message)) }},
 		{"DESCRIPTION", 0, func(e history.Entry) string { return orDash(plain.OneLine(e.Description)) }},
 	}
 }
+
+// priorityOfAge is the priority of the column that is left out first.
+const priorityOfAge = 5
 
 // shortHash is how many characters of a commit are shown, as in git log --oneline.
 const shortHash = 8
@@ -68,31 +74,51 @@ func orDash(text string) string {
 	return text
 }
 
-// printRevisions prints a line for each revision, oldest first. On a terminal, columns
-// are left out and lines are cut so that they fit.
+// printRevisions prints a line for each revision, oldest first. On a terminal, columns are left out
+// so that they fit, and texts are below their line.
 func printRevisions(out io.Writer, entries []history.Entry) error {
 	width := 0
 	if file := files.FileOf(out); file != nil {
 		width, _, _ = term.GetSize(int(file.Fd())) // fails if it is no terminal
 	}
-	_, err := io.WriteString(out, revisionTable(entries, width))
+	_, err := io.WriteString(out, revisionTable(entries, width, time.Now()))
 	return err
 }
 
-// revisionTable returns the table for a terminal of this width; 0 means no limit.
-func revisionTable(entries []history.Entry, width int) string {
-	const leastDescription = 20
-	columns := revisionColumns()
-	for dropPriority := 5; dropPriority > 0 && width > 0 && widestLine(layOut(entries, columns[:len(columns)-1]))+2+leastDescription > width; dropPriority-- {
-		columns = slices.DeleteFunc(columns, func(c revisionColumn) bool { return c.dropPriority == dropPriority })
+// revisionTable returns the table for a terminal of this width; 0 means no limit. The message and the
+// description are never left out: if a line with them is too long, they are below their lines.
+func revisionTable(entries []history.Entry, width int, now time.Time) string {
+	columns := revisionColumns(now)
+	drop := func(priority int) {
+		columns = slices.DeleteFunc(columns, func(c revisionColumn) bool { return c.dropPriority == priority })
+	}
+	fits := func() bool { return width > 0 && widestLine(layOut(entries, columns)) <= width }
+	var below []revisionColumn
+	if !fits() {
+		drop(priorityOfAge)
+	}
+	if width > 0 && !fits() {
+		columns = revisionColumns(now)
+		below, columns = columns[len(columns)-2:], columns[:len(columns)-2]
+		for priority := priorityOfAge; priority > 0 && !fits(); priority-- {
+			drop(priority)
+		}
 	}
 	var text strings.Builder
+	n := -1 // the title
 	for line := range strings.Lines(layOut(entries, columns)) {
 		line = strings.TrimRight(line, " \n")
 		if width > 0 {
 			line = terminal.Clip(line, width)
 		}
 		text.WriteString(line + "\n")
+		for _, c := range below {
+			if n >= 0 && c.cell(entries[n]) != "-" {
+				words := strings.Fields(plain.Line(strings.ToLower(c.title) + ": " + c.cell(entries[n])))
+				text.WriteString(strings.Join(terminal.Wrap(words, width, "    ", "      "), "\n") + "\n")
+			}
+		}
+		n++
 	}
 	return text.String()
 }
