@@ -29,6 +29,8 @@ func FlagError(cmd *cobra.Command, err error) error {
 	switch name := unknown.GetSpecifiedName(); {
 	case name == "applyset" && strings.HasSuffix(strings.TrimRight(cmd.Use, "]"), "NAME"):
 		near = "; the apply set is an argument: " + cmd.CommandPath() + " NAME"
+	case (name == "A" || name == "all-namespaces") && hasList(cmd.Root()):
+		near = "; " + cmd.Root().CommandPath() + " list -A lists the apply sets of all namespaces"
 	case otherTool(name) != "":
 		near = "; " + otherTool(name)
 	case !cmd.HasParent() && isFlagOfApply(cmd, name):
@@ -37,6 +39,12 @@ func FlagError(cmd *cobra.Command, err error) error {
 		near = similarFlag(cmd, name)
 	}
 	return usage.Errorf("%w%s (%s --help lists all)", err, near, cmd.CommandPath())
+}
+
+// hasList reports whether a program has the command list.
+func hasList(root *cobra.Command) bool {
+	list, _, err := root.Find([]string{"list"})
+	return err == nil && list != root
 }
 
 // otherTool names the equivalent of a flag of kubectl, Helm or other tools; "" for any other

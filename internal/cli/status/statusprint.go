@@ -97,6 +97,8 @@ type Document struct {
 	Set      object.ID      `json:"applyset"`
 	Revision int            `json:"revision,omitempty"`
 	Status   history.Status `json:"status,omitempty"`
+	Created  time.Time      `json:"created,omitzero"`      // when the revision was stored
+	User     string         `json:"user,omitempty"`        // the account that stored it; "" if unknown
 	Deployed time.Time      `json:"deployed,omitzero"`     // when the run that deployed the revision ended
 	Outcome  string         `json:"description,omitempty"` // how the run of the revision ended
 	Health   string         `json:"health"`
@@ -130,6 +132,7 @@ func (s *setStatus) inJSON() Document {
 	out := Document{Set: s.Set, Health: grade(all).String(), Ready: ready(all), Total: len(all), Sections: []sectionJSON{}, Notes: s.Notes}
 	if s.Revision != nil {
 		out.Revision, out.Status, out.Deployed, out.Outcome = s.Revision.Number, s.Revision.Status, s.Deployed, s.Outcome
+		out.Created, out.User = s.Revision.Created, s.Revision.User
 	}
 	for _, section := range s.Sections {
 		row := sectionJSON{
