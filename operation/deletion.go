@@ -123,7 +123,7 @@ func (op *Delete) show(c *console.Console, w io.Writer, d deletion) error {
 // report returns the reporters of a deletion.
 func (op *Delete) report(ctx context.Context, c *console.Console, d deletion, o report.Outputs) *report.Reporters {
 	return o.Report(ctx, c, d.target, d.order.Plan(), d.files, report.Options{
-		Origin: events.Origin{ApplySet: op.Set},
+		Origin: events.Origin{SetName: events.SetName{ApplySet: op.Set}},
 		Output: op.Output, DryRun: op.DryRun == "server", WaveTimeout: op.WaveTimeout, NoLive: op.NoLive || op.DryRun != "none", Quiet: op.Quiet, Deletion: true,
 	})
 }

@@ -29,7 +29,7 @@ func (a *Apply) execute(ctx context.Context, c *console.Console, j session) erro
 	defer outputs.Close(ctx)
 	from := j.metadata.Revision.OfRollback(j.metadata.Revision.Rollback)
 	reporters := outputs.Report(ctx, c, j.target, j.plan, j.files, report.Options{
-		Origin: events.Origin{ApplySet: a.Set, Commit: from.Commit, Message: from.Message},
+		Origin: events.Origin{SetName: events.SetName{ApplySet: a.Set}, Commit: from.Commit, Message: from.Message},
 		Output: a.Output, Schedule: j.schedule, DryRun: a.DryRun == "server", WaveTimeout: a.WaveTimeout, NoLive: a.NoLive, Quiet: a.Quiet, To: a.to, NoProgress: a.NoProgress,
 	})
 	reporters.Begin()

@@ -18,6 +18,20 @@ import (
 	"github.com/ordapply/ordapply/state/set"
 )
 
+// NamespaceOfSet returns the namespace of a set's parent, named as in a command; "" if that is
+// cluster-scoped, and for no set.
+func (t *Target) NamespaceOfSet(text string) string {
+	kind, _, found := strings.Cut(text, "/")
+	if !found {
+		kind = "secret"
+	}
+	gvk, _ := t.Cluster.KindFor(kind)
+	if k, _ := t.Cluster.Kind(gvk); text == "" || !k.Namespaced {
+		return ""
+	}
+	return t.Scope.Namespace
+}
+
 // ParentOf returns the kind and ID of a set's parent: NAME is a Secret in the
 // command's namespace; KIND/NAME may be a ConfigMap or a custom resource, as in
 // kubectl.

@@ -180,6 +180,7 @@ func (o Outputs) Report(ctx context.Context, c *console.Console, on *connect.Tar
 		lines = &deletionPrinter{p}
 	}
 	start := events.RunStart{Server: on.Server, Context: on.Context, DryRun: how.DryRun, Schedule: how.Schedule.String(), Origin: how.Origin}
+	start.Namespace = on.NamespaceOfSet(start.ApplySet)
 	start.Command = c.Command[strings.LastIndex(c.Command, " ")+1:]
 	reporters := NewReporters(plan, files.followers(start)...)
 	if how.To != nil {

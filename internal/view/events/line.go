@@ -40,10 +40,16 @@ type RunStart struct {
 
 // Origin is the command of a run, and where its stream is from.
 type Origin struct {
-	Command  string `json:"command,omitempty" doc:"command of the run: apply, rollback or delete"`
-	ApplySet string `json:"applySet,omitempty" doc:"apply set of the run; absent without one"`
-	Commit   string `json:"commit,omitempty" doc:"Git commit of the stream, if a variable of the CI system has it"`
-	Message  string `json:"message,omitempty" doc:"reason for the run"`
+	Command string `json:"command,omitempty" doc:"command of the run: apply, rollback or delete"`
+	SetName
+	Commit  string `json:"commit,omitempty" doc:"Git commit of the stream, if a variable of the CI system has it"`
+	Message string `json:"message,omitempty" doc:"reason for the run"`
+}
+
+// SetName names the apply set of a run.
+type SetName struct {
+	ApplySet  string `json:"applySet,omitempty" doc:"apply set of the run; absent without one"`
+	Namespace string `json:"namespace,omitempty" doc:"namespace of the apply set; absent without one, and if its parent is cluster-scoped"`
 }
 
 // Revision is the revision of the apply set that the run applies.
@@ -191,6 +197,8 @@ type Finding struct {
 // RunEnd is the last line.
 type RunEnd struct {
 	Head
+	SetName
+	Revision int            `json:"revision,omitempty" doc:"revision of the apply set that the run applied; absent if it stored none"`
 	State    string         `json:"state" doc:"how the run ended" enum:"done,failed,timedOut,interrupted"`
 	ExitCode int            `json:"exitCode" doc:"exit code of the command"`
 	Seconds  float64        `json:"seconds" doc:"time from the first wave to the end; 0 if the run did not begin"`

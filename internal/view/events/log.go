@@ -21,6 +21,8 @@ type Log struct {
 	start   RunStart
 	run     *track.Tracker // of the rollback, once it began; nil before the run
 	failed  *track.Tracker // of the run that failed before a rollback, or nil
+
+	revision int // of the run, not of its rollback; 0 without one
 }
 
 // NewLog returns a Log that writes a whole line with each Write. It ignores errors of w.
@@ -97,6 +99,9 @@ func (l *Log) notes(notes []string) {
 // Revision reports the revision that the run applies, and the account that stored it; "" if an
 // earlier run did.
 func (l *Log) Revision(number int, user string) {
+	if l.failed == nil {
+		l.revision = number
+	}
 	l.emit(Revision{Head: l.head(TypeRevision, time.Now()), Revision: number, User: user})
 }
 
@@ -197,7 +202,7 @@ func (l *Log) End(o Outcome) {
 	for _, err := range ordering.FlattenErrors(o.Err) {
 		l.emit(l.failure(cmp.Or(l.failed, l.run), err, now))
 	}
-	end := RunEnd{Head: l.head(TypeRunEnd, now), State: o.State, ExitCode: o.ExitCode, Seconds: o.Summary.Took.Seconds(), Counts: Counts(o.Summary.Counts()), Assumed: o.Summary.Assumed()}
+	end := RunEnd{Head: l.head(TypeRunEnd, now), SetName: l.start.SetName, Revision: l.revision, State: o.State, ExitCode: o.ExitCode, Seconds: o.Summary.Took.Seconds(), Counts: Counts(o.Summary.Counts()), Assumed: o.Summary.Assumed()}
 	if back := o.Rollback; back != nil {
 		for _, err := range ordering.FlattenErrors(back.Err) {
 			line := l.failure(l.run, err, now)

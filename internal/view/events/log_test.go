@@ -43,7 +43,7 @@ func plan() *ordering.Plan {
 func TestAFailedRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		l := NewLog(&out, RunStart{Server: "https://here:6443", Context: "shop", Schedule: "waves", Origin: Origin{Command: "apply", ApplySet: "shop", Commit: "8f94139c", Message: "open the shop"}})
+		l := NewLog(&out, RunStart{Server: "https://here:6443", Context: "shop", Schedule: "waves", Origin: Origin{Command: "apply", SetName: SetName{"shop", "prod"}, Commit: "8f94139c", Message: "open the shop"}})
 		run := track.New(plan(), time.Now())
 		l.Begin(run)
 		l.LostOrder(errors.New("2 objects of the stream lost order shop"))
