@@ -122,6 +122,13 @@ func (b browser) picture(name string) {
 	require.NoError(b.t, os.WriteFile(filepath.Join(folder, name+".png"), png, 0o600))
 }
 
+// On a telephone, the lines of a log wrap.
+func TestLogsWrap(t *testing.T) {
+	b := openPage(t, strings.Replace(sample(5), "goroutine 1 [running]:", "goroutine 1 [running]: "+strings.Repeat("main.start/", 20), 1), 390)
+	require.True(t, eval[bool](b, `[...document.querySelectorAll("#failures pre")].every((log) => log.scrollWidth <= log.clientWidth)`))
+	require.Equal(t, 1, b.count("#failures pre"))
+}
+
 // The controls of the page do what they say.
 func TestPageInBrowser(t *testing.T) {
 	b := openPage(t, sample(50), 1240)
@@ -134,6 +141,8 @@ func TestPageInBrowser(t *testing.T) {
 	require.Contains(t, b.text("#critical-list"), "preparation 500ms\npre-upgrade hook Job shop/migrate 3s\nNamespace")
 	require.Contains(t, b.text("#critical-text"), "of it is StatefulSet shop/kafka-19.")
 	require.Contains(t, b.text("#failures"), "panic: no such host: kafka.shop")
+	require.Equal(t, "Pod shop/app-x7: container app waits: CrashLoopBackOff, restarted 4 times", b.text("#failures .cause"))
+	require.Regexp(t, `2026[^·]* (UTC|GMT|[A-Z]{3,5})[^·]* · context`, b.text("#facts"))
 	b.checkAccess()
 	b.picture("light")
 

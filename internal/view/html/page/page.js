@@ -10,7 +10,7 @@ part = parts[0] || { Resources: [], Waves: [], Hooks: [], Failures: [], Critical
 
 // head
 const drawFacts = () => {
-  byId("facts").textContent = [part.User && "by " + part.User, data.Commit && "commit " + data.Commit.slice(0, 12), new Date(data.Began).toLocaleString(), data.Context && "context " + data.Context, data.Server,
+  byId("facts").textContent = [part.User && "by " + part.User, data.Commit && "commit " + data.Commit.slice(0, 12), new Date(data.Began).toLocaleString(undefined, { timeZoneName: "short" }), data.Context && "context " + data.Context, data.Server,
     data.Schedule && "schedule " + data.Schedule, "exit code " + data.ExitCode].filter(Boolean).join(" · ");
 };
 byId("message").textContent = data.Message;
@@ -80,8 +80,8 @@ byId("critical-more").addEventListener("click", () => { wholePath = !wholePath; 
 const some = (list, most) => list.slice(0, most).join(", ") + (list.length > most ? " and " + (list.length - most) + " more" : "");
 const failurePages = pager(byId("failures").querySelector(".pager"), 20, (failures) => {
   byId("failures").querySelector(".list").replaceChildren(...failures.map((f) => make("div", { class: "failure" },
-    make("p", null, f.Message),
-    ...(f.Findings || []).flatMap((x) => [make("p", { class: "soft" }, (x.About ? x.About + ": " : "") + x.Text),
+    make("p", { class: f.Findings ? "soft" : "" }, f.Message),
+    ...(f.Findings || []).flatMap((x, i) => [make("p", { class: i ? "soft" : "cause" }, (x.About ? x.About + ": " : "") + x.Text),
       x.Log && x.Log.length ? make("pre", { tabindex: "0", role: "region", "aria-label": "log" }, x.Log.join("\n")) : null]),
     f.Blocks && f.Blocks.length ? make("p", { class: "soft" }, "not applied because of it: " + some(f.Blocks, 20)) : null,
     f.Of >= 0 ? link(f.Of, "Show " + part.Resources[f.Of].Label) : null)));
