@@ -72,7 +72,8 @@ func withoutName(failure *event.Error) string {
 const maxNamed = 10
 
 // PrintErrors prints errors grouped by cause, each followed by the affected
-// resources and the diagnosis. That a failed run was undone is no error.
+// resources and the diagnosis, and the flag that takes the fields of all conflicts. That a
+// failed run was undone is no error.
 func PrintErrors(stderr io.Writer, faults []error) {
 	for _, c := range groupByCause(faults) {
 		text := c.text
@@ -88,6 +89,26 @@ func PrintErrors(stderr io.Writer, faults []error) {
 			plain.Fprintf(stderr, "  %s\n", line)
 		}
 	}
+	if flag := forceFlag(faults); flag != "" {
+		plain.Fprintf(stderr, "to take the fields of all these conflicts: %s\n", flag)
+	}
+}
+
+// forceFlag returns the flag that takes the fields of all conflicts, if no error names all of
+// their managers.
+func forceFlag(faults []error) string {
+	var all []fault.Conflict
+	shown := map[string]bool{}
+	for _, one := range faults {
+		if found := fault.Conflicts(one); len(found) > 0 && !fault.IsMembershipConflict(one) {
+			all = append(all, found...)
+			shown[fault.ForceFlag(found)] = true
+		}
+	}
+	if flag := fault.ForceFlag(all); len(all) > 0 && !shown[flag] {
+		return flag
+	}
+	return ""
 }
 
 // affected lists the affected resources if there are several.

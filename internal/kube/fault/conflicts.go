@@ -39,15 +39,11 @@ const shownFields = 5
 // conflictAdvice returns how to take the fields in conflict, and how to leave them to
 // their managers.
 func conflictAdvice(conflicts []Conflict) string {
-	var managers, fields []string
+	var fields []string
 	for _, c := range conflicts {
-		managers, fields = append(managers, c.Manager), append(fields, strings.TrimPrefix(c.Field, "."))
+		fields = append(fields, strings.TrimPrefix(c.Field, "."))
 	}
-	slices.Sort(managers)
-	if slices.ContainsFunc(managers, func(name string) bool { return strings.Contains(name, ",") }) {
-		managers = nil // the flag cannot name it
-	}
-	flag := plain.ShellQuote(strings.TrimSuffix("--force-conflicts="+strings.Join(slices.Compact(managers), ","), "="))
+	flag := ForceFlag(conflicts)
 	named := ": " + strings.Join(fields, ", ")
 	switch {
 	case len(fields) > shownFields || len(fields) == 0:
@@ -56,6 +52,19 @@ func conflictAdvice(conflicts []Conflict) string {
 		return fmt.Sprintf("take these fields with %s, or remove them from the manifest", flag)
 	}
 	return fmt.Sprintf("take these fields with %s, leave them to their manager with the annotation ordapply.dev/ignore-fields%s, or remove them from the manifest", flag, named)
+}
+
+// ForceFlag returns the flag that takes the fields in conflict.
+func ForceFlag(conflicts []Conflict) string {
+	var managers []string
+	for _, c := range conflicts {
+		managers = append(managers, c.Manager)
+	}
+	slices.Sort(managers)
+	if slices.ContainsFunc(managers, func(name string) bool { return strings.Contains(name, ",") }) {
+		managers = nil // the flag cannot name it
+	}
+	return plain.ShellQuote(strings.TrimSuffix("--force-conflicts="+strings.Join(slices.Compact(managers), ","), "="))
 }
 
 // IsMembershipConflict reports whether an error is the refusal to move a member

@@ -107,12 +107,7 @@ func (o Owner) HasPreviousManagerFields(live *unstructured.Unstructured, left Le
 // needsBody reports whether only the whole object shows the fields to take over: an entry in
 // another version of the API names fields that the object may not have in this one.
 func (o Owner) needsBody(live *unstructured.Unstructured) bool {
-	for key := range live.Object {
-		if key != "apiVersion" && key != "kind" && key != "metadata" {
-			return false
-		}
-	}
-	return o.adopts(live) && slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+	return !hasBody(live) && o.adopts(live) && slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
 		return entry.APIVersion != live.GetAPIVersion() && isApplier(live, entry.Manager, entry.Subresource)
 	})
 }

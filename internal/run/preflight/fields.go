@@ -26,17 +26,21 @@ import (
 // whose definition the run may change before: in the stream, or, where the stream does not have
 // it, by a program that it starts. The error of another custom resource counts only if a dry run of its apply confirms it.
 func (c Checks) FieldErrors(ctx context.Context) func(i int) error {
-	var checked []bool
-	kinds := map[schema.GroupVersionKind]bool{}
-	if c.Schemas != nil {
-		checked = c.checked()
+	if c.Schemas == nil {
+		return func(int) error { return nil }
 	}
+	return c.fieldErrors(ctx, c.checked())
+}
+
+// fieldErrors is FieldErrors for the checked steps.
+func (c Checks) fieldErrors(ctx context.Context, checked []bool) func(i int) error {
+	kinds := map[schema.GroupVersionKind]bool{}
 	for i := range checked {
 		if checked[i] {
 			kinds[c.manifest(i).GroupVersionKind()] = true
 		}
 	}
-	if len(kinds) == 0 {
+	if len(kinds) == 0 || c.Schemas == nil {
 		return func(int) error { return nil }
 	}
 	types := openapi.Read(ctx, c.Schemas, kinds)
@@ -99,7 +103,8 @@ func (c Checks) refuses(ctx context.Context, obj *unstructured.Unstructured) boo
 	return err != nil && fault.IsSchemaError(err)
 }
 
-// checked reports for each step whether its fields are checked.
+// checked reports for each step whether its manifest is checked: it is sent as it is now, to a
+// kind that the run does not change before.
 func (c Checks) checked() []bool {
 	positions, sent := c.Plan.Positions(), c.sent()
 	programs := c.firstPrograms(sent)

@@ -29,11 +29,14 @@ type Checks struct {
 	Schemas     openapi.Client // of the API server; nil: fields are not checked
 	KindTimeout time.Duration  // how long a kind that nothing in the stream defines is waited for
 	DryRun      bool
+	Sender      request.Sender                                 // sends dry runs of PATCHes that may be refused
+	MayRecreate func(manifest *unstructured.Unstructured) bool // the object may be deleted and created again; nil: as the manifest says
 }
 
 // Each calls fail with the error of each step that has one: first of all foreign members,
 // dependents before their dependencies, whose failure would skip them, and then of the other steps
-// that have not ended, such as by the failure of a dependency.
+// that have not ended, such as by the failure of a dependency. Last are the refusals that depend
+// on the live objects, again dependents first.
 func (c Checks) Each(ctx context.Context, hasEnded func(step int) bool, fail func(step int, err error)) {
 	named := write.NewSetFinder(ctx, c.Cluster)
 	for i, read := range slices.Backward(c.Reads) {
@@ -41,7 +44,8 @@ func (c Checks) Each(ctx context.Context, hasEnded func(step int) bool, fail fun
 			fail(i, err)
 		}
 	}
-	fields := sync.OnceValue(func() func(int) error { return c.FieldErrors(ctx) }) // which needs no schemas if nothing is left
+	checked := sync.OnceValue(c.checked)
+	fields := sync.OnceValue(func() func(int) error { return c.fieldErrors(ctx, checked()) }) // which needs no schemas if nothing is left
 	fieldError := func(i int) error { return fields()(i) }
 	for _, check := range []func(i int) error{c.refusal, c.recordError, c.malformedError, c.unknownKindError, c.Reader.RejectedByCRDs(c.Plan, c.Reads), fieldError} {
 		for i := range c.Plan.Steps {
@@ -51,6 +55,12 @@ func (c Checks) Each(ctx context.Context, hasEnded func(step int) bool, fail fun
 			if err := check(i); err != nil {
 				fail(i, err)
 			}
+		}
+	}
+	refused := c.refusals(ctx, func(i int) bool { return c.Reads[i].Live != nil && !hasEnded(i) && checked()[i] })
+	for i := range slices.Backward(c.Plan.Steps) {
+		if err := refused[i]; err != nil && !hasEnded(i) {
+			fail(i, err)
 		}
 	}
 }

@@ -63,6 +63,18 @@ func (s Sender) forcedDryRun(ctx context.Context, q Request, sent *unstructured.
 	return before, after, err
 }
 
+// Refusal returns the error of a dry run of a PATCH as the run sends it: with force, if the run
+// may take all fields in conflict. former are the FormerSetManagers of the object.
+func (s Sender) Refusal(ctx context.Context, q Request, former []string) error {
+	q.Op, q.Options.DryRun = Patch, true
+	_, err := s.Send(ctx, q)
+	if fault.IsFieldConflict(err) && (s.Owner.MayTake(err, former) || s.Owner.ConflictsOnlyWithPlaceholder(err)) {
+		q.Options.Force = true
+		_, err = s.Send(ctx, q)
+	}
+	return err
+}
+
 // takeoverAttempts bounds how often a takeover is tried when others write the object.
 const takeoverAttempts = 3
 

@@ -190,8 +190,9 @@ func (r Reader) readForComparison(ctx context.Context, l *LiveList) Result {
 	return whole
 }
 
-// needsWholeObjects reports whether some object can only be proven unchanged by its
-// body. It remembers objects without that need.
+// needsWholeObjects reports whether some object can only be proven unchanged by its body, or
+// only its body shows whether its PATCH may be refused; CustomResourceDefinitions are too large
+// for the latter. It remembers objects without that need.
 func (r Reader) needsWholeObjects(l *LiveList, seen Result) bool {
 	return slices.ContainsFunc(l.Members, func(i int) bool {
 		name := r.Manifests[i].GetName()
@@ -204,8 +205,16 @@ func (r Reader) needsWholeObjects(l *LiveList, seen Result) bool {
 		}
 		proof := r.compare(i, live)
 		seen.same[name] = proof == applyset.Same
-		return proof == applyset.NeedsBody
+		return proof == applyset.NeedsBody || proof == applyset.Differs && len(kube.DefinedKinds(r.Manifests[i])) == 0 && r.MayBeRefused(i, live)
 	})
+}
+
+// MayBeRefused reports whether the PATCH of a manifest may be refused because of the live object:
+// it may change immutable fields, or be in conflict with other managers. The whole object proves
+// that better than its metadata.
+func (r Reader) MayBeRefused(i int, live *unstructured.Unstructured) bool {
+	body, err := r.Bodies.BodyFor(r.Manifests[i], live, r.Owner)
+	return err == nil && (r.Owner.MayConflict(live, body) || !write.MayRecreate(r.Manifests[i]) && r.Owner.MayChangeFixed(live, body))
 }
 
 // Result holds the objects of a list by name. An object that is in
