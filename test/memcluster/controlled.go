@@ -76,6 +76,9 @@ func (c *Controlled) Apply(_ context.Context, _ kube.Kind, obj *unstructured.Uns
 			return nil, err
 		}
 	}
+	if o.DryRun {
+		return LiveObject(obj, true), nil
+	}
 	live, changed := c.storeApplied(obj, o.Manager)
 	if id := kube.Meta(obj).ID; changed {
 		for after, status := range c.Statuses[id.Kind] {
