@@ -12,6 +12,7 @@ import (
 
 	"github.com/ordapply/ordapply/test/auditlog"
 	"github.com/ordapply/ordapply/test/corpora"
+	"github.com/ordapply/ordapply/test/measure"
 	"github.com/ordapply/ordapply/test/observer"
 	"github.com/ordapply/ordapply/test/testcluster"
 )
@@ -78,11 +79,11 @@ func chain(b *bench) error {
 		ratios, gaps = append(ratios, ratio), append(gaps, own...)
 	}
 	slices.Sort(ratios)
-	low, high := interval(len(ratios))
+	low, high := measure.Interval(len(ratios))
 	fmt.Printf("chain of 20 gated Deployments: total over the sum of their own ready times %.3f, 95 %% interval %.3f to %.3f; limit 1.10: %s\n",
 		ratios[len(ratios)/2], ratios[low], ratios[high], verdict(ratios[low] <= 1.1))
 	fmt.Printf("gate to next request: median %s of %d, from the answer to the write that made it ready; limit 5ms: %s\n",
-		median(gaps), len(gaps), verdict(median(gaps) < 5*time.Millisecond))
+		measure.Median(gaps), len(gaps), verdict(measure.Median(gaps) < 5*time.Millisecond))
 	return nil
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ordapply/ordapply/test/measure"
 )
 
 // existingCRDs measures a stream of CRDs and custom resources that are all in the
@@ -91,9 +93,9 @@ func (p pairs) reportDifference(what string, limit time.Duration) {
 		differences[i] = p.ours[i] - p.theirs[i]
 	}
 	slices.Sort(differences)
-	low, high := interval(len(differences))
+	low, high := measure.Interval(len(differences))
 	round := func(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }
 	fmt.Printf("%s: %s and %s (medians of %d); difference %s, 95 %% interval %s to %s; limit %s: %s\n",
-		what, median(p.ours).Round(time.Millisecond), median(p.theirs).Round(time.Millisecond), len(differences),
-		round(median(differences)), round(differences[low]), round(differences[high]), limit, verdict(differences[low] < limit))
+		what, measure.Median(p.ours).Round(time.Millisecond), measure.Median(p.theirs).Round(time.Millisecond), len(differences),
+		round(measure.Median(differences)), round(differences[low]), round(differences[high]), limit, verdict(differences[low] < limit))
 }

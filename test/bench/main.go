@@ -40,7 +40,7 @@ func main() {
 			fmt.Fprintf(os.Stderr, "bench: no benchmark is called %q\n", name)
 			os.Exit(2)
 		}
-		switch err := measure(run, *rounds); {
+		switch err := single(run, *rounds); {
 		case errors.Is(err, corpora.ErrUnset):
 			fmt.Fprintf(os.Stderr, "bench %s is skipped: %v\n", name, err)
 		case err != nil:
@@ -50,7 +50,7 @@ func main() {
 	}
 }
 
-func measure(run func(*bench) error, rounds int) error {
+func single(run func(*bench) error, rounds int) error {
 	dir, err := os.MkdirTemp("", "ordapply-bench-")
 	if err != nil {
 		return err

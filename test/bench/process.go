@@ -6,11 +6,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"syscall"
 	"time"
 
+	"github.com/ordapply/ordapply/test/measure"
 	"github.com/ordapply/ordapply/test/testcluster"
 )
 
@@ -81,13 +80,7 @@ func applyWithMemory(cluster *testcluster.Cluster, file string, flags ...string)
 }
 
 // peakMemory returns the largest resident memory of a process that has ended, in MiB.
-func peakMemory(cmd *exec.Cmd) int64 {
-	peak := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss / 1024
-	if runtime.GOOS == "darwin" {
-		peak /= 1024
-	}
-	return peak
-}
+func peakMemory(cmd *exec.Cmd) int64 { return int64(measure.Peak(cmd.ProcessState)) }
 
 func configMaps(n int, namespace string) string {
 	var b strings.Builder

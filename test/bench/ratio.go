@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/ordapply/ordapply/test/measure"
 )
 
 // pairs are alternating measurements of two ways to do the same.
@@ -51,9 +53,9 @@ func (p pairs) report(what string, limit float64) {
 		ratios[i] = float64(p.ours[i]) / float64(p.theirs[i])
 	}
 	slices.Sort(ratios)
-	low, high := interval(len(ratios))
+	low, high := measure.Interval(len(ratios))
 	fmt.Printf("%s: ours %s, theirs %s (medians of %d); ratio %.3f, 95 %% interval %.3f to %.3f; limit %.2f: %s\n",
-		what, median(p.ours).Round(time.Millisecond), median(p.theirs).Round(time.Millisecond), len(ratios),
+		what, measure.Median(p.ours).Round(time.Millisecond), measure.Median(p.theirs).Round(time.Millisecond), len(ratios),
 		ratios[len(ratios)/2], ratios[low], ratios[high], limit, verdict(ratios[low] <= limit))
 }
 
@@ -62,25 +64,4 @@ func verdict(kept bool) string {
 		return "kept"
 	}
 	return "NOT KEPT"
-}
-
-// interval returns the ranks between which the median lies with 95 %
-// confidence, from the binomial distribution.
-func interval(n int) (low, high int) {
-	probability, sum := 1.0, 0.0
-	for range n {
-		probability /= 2
-	}
-	for k := 0; k < n/2; k++ {
-		if sum += probability; sum > 0.025 {
-			return k, n - 1 - k
-		}
-		probability *= float64(n-k) / float64(k+1)
-	}
-	return 0, n - 1
-}
-
-func median(d []time.Duration) time.Duration {
-	sorted := slices.Sorted(slices.Values(d))
-	return sorted[len(sorted)/2]
 }
