@@ -215,6 +215,15 @@ golden: ## rewrite the expected outputs of the golden tests
 bench: build localcluster emit-peers ## measure speed and memory against their limits
 	$(GO) run ./test/bench first-apply chain ordering crds no-op memory documents
 
+.PHONY: compare
+compare: build localcluster kustomize emit-peers $(BIN)/helm-referee ## measure ordapply beside kubectl, kapp, kapply and Helm, and write docs/benchmarks.md (hours); WORK=objects,plan SIZES=100,1000 DELAYS=5ms ROUNDS=2 PEERS='kapp;Helm' choose a part
+	$(GO) run ./test/compare run
+	$(GO) run ./test/compare page
+
+.PHONY: compare-check
+compare-check: ## compare the results of `make compare` with the limits
+	$(GO) run ./test/compare check
+
 .PHONY: bench-ordering
 bench-ordering: build ## compare planning with kapp's change graph and cli-utils' graph sort
 	$(GO) run ./test/peers/orderbench -bin $(BIN)

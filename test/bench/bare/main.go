@@ -1,12 +1,13 @@
 // Command bare is the baseline for ordapply's speed: it reads a file of
 // manifests and sends 32 server-side apply PATCHes at a time, without ordering,
-// waiting or checks.
+// waiting or checks. With -delete it sends DELETEs instead.
 //
-//	bare KUBECONFIG FILE
+//	bare [-delete] KUBECONFIG FILE
 package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -21,13 +22,19 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1], os.Args[2]); err != nil {
+	deletes := flag.Bool("delete", false, "delete the objects")
+	flag.Parse()
+	send := request(patch)
+	if *deletes {
+		send = remove
+	}
+	if err := run(flag.Arg(0), flag.Arg(1), send); err != nil {
 		fmt.Fprintln(os.Stderr, "bare:", err)
 		os.Exit(1)
 	}
 }
 
-func run(kubeconfig, file string) error {
+func run(kubeconfig, file string, send request) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return err
@@ -47,7 +54,7 @@ func run(kubeconfig, file string) error {
 	for range 32 {
 		workers.Go(func() {
 			for doc := range docs {
-				if err := patch(client, doc); err != nil {
+				if err := each(client, doc, send); err != nil {
 					errs <- err
 					return
 				}
@@ -69,7 +76,10 @@ func run(kubeconfig, file string) error {
 	}
 }
 
-func patch(client dynamic.Interface, doc string) error {
+// request is a request about one object, given also as JSON.
+type request func(client dynamic.ResourceInterface, obj *unstructured.Unstructured, body []byte) error
+
+func each(client dynamic.Interface, doc string, send request) error {
 	body, err := yaml.YAMLToJSON([]byte(doc))
 	if err != nil {
 		return err
@@ -79,7 +89,14 @@ func patch(client dynamic.Interface, doc string) error {
 		return err
 	}
 	gvk := obj.GroupVersionKind()
-	resource := client.Resource(gvk.GroupVersion().WithResource(strings.ToLower(gvk.Kind) + "s")).Namespace(obj.GetNamespace())
-	_, err = resource.Patch(context.Background(), obj.GetName(), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: "bare"})
+	return send(client.Resource(gvk.GroupVersion().WithResource(strings.ToLower(gvk.Kind)+"s")).Namespace(obj.GetNamespace()), obj, body)
+}
+
+func patch(client dynamic.ResourceInterface, obj *unstructured.Unstructured, body []byte) error {
+	_, err := client.Patch(context.Background(), obj.GetName(), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: "bare"})
 	return err
+}
+
+func remove(client dynamic.ResourceInterface, obj *unstructured.Unstructured, _ []byte) error {
+	return client.Delete(context.Background(), obj.GetName(), metav1.DeleteOptions{})
 }

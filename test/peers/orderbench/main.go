@@ -49,7 +49,7 @@ func compare(bin string, rounds int, sizes string, large int) error {
 		return err
 	}
 	build := exec.Command("go", "build", "-trimpath", "-o", peer, ".")
-	build.Dir, build.Stderr = filepath.Join("internal", "test", "peers", "ordering"), os.Stderr
+	build.Dir, build.Stderr = filepath.Join("test", "peers", "ordering"), os.Stderr
 	if err := build.Run(); err != nil {
 		return fmt.Errorf("build the peers: %w", err)
 	}

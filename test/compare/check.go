@@ -1,0 +1,160 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/ordapply/ordapply/test/measure"
+)
+
+// check is a limit and the figure that it is for.
+type check struct {
+	what     string
+	figure   string
+	limit    string
+	kept     bool
+	measured bool
+}
+
+// metric is a figure of a sample.
+type metric func(Sample) float64
+
+func wall(s Sample) float64     { return s.Wall }
+func cpu(s Sample) float64      { return s.CPU }
+func peak(s Sample) float64     { return s.Peak }
+func requests(s Sample) float64 { return float64(s.Requests) }
+
+// estimate returns the median of a peer's figure in a phase; false if there is none.
+func (p Part) estimate(peer, phase string, of metric) (measure.Estimate, bool) {
+	var values []float64
+	for _, s := range p.of(peer, phase) {
+		values = append(values, of(s))
+	}
+	if len(values) == 0 {
+		return measure.Estimate{}, false
+	}
+	return measure.Of(values), true
+}
+
+// ratio returns the median of the ratios of two peers' figures, round by round.
+func (p Part) ratio(ours, theirs, phase string, of metric) (measure.Estimate, bool) {
+	var ratios []float64
+	other := p.of(theirs, phase)
+	for round, s := range p.of(ours, phase) {
+		if o, both := other[round]; both && of(o) > 0 {
+			ratios = append(ratios, of(s)/of(o))
+		}
+	}
+	if len(ratios) == 0 {
+		return measure.Estimate{}, false
+	}
+	return measure.Of(ratios), true
+}
+
+// checks compares the results with all limits. A limit is lost if the whole interval is
+// above it, or nothing was measured.
+func checks(r Results) []check {
+	var all []check
+	most := func(what string, limit float64, unit string, e measure.Estimate, measured bool) {
+		c := check{what: what, limit: "at most " + number(limit) + unit, measured: measured, kept: measured && e.Low <= limit, figure: "not measured"}
+		if measured {
+			c.figure = interval(e) + unit
+		}
+		all = append(all, c)
+	}
+	for _, size := range []int{1000, 20_000} {
+		part := r.part("objects", size, 0)
+		for i, ours := range []string{plain, set} {
+			e, ok := part.ratio(ours, floor, "first", wall)
+			most(fmt.Sprintf("first apply of %s objects over the floor, %s", grouped(size), ours), []float64{1.10, 1.15}[i], "", e, ok)
+		}
+		for _, ours := range []string{plain, set} {
+			best, ok := part.fastest("no-op")
+			e, both := part.ratio(ours, best, "no-op", wall)
+			most(fmt.Sprintf("no-op of %s objects over the fastest peer's (%s), %s", grouped(size), best, ours), 1.0/6, "", e, ok && both)
+		}
+	}
+	e, ok := r.part("move", 20_000, 0).estimate(set, "move", requests)
+	most("requests for each of 20,000 objects that move into a set", 1.01, "", divided(e, 20_000), ok)
+	for i, size := range []int{20_000, 1} {
+		for _, ours := range []string{plain, set} {
+			e, ok := r.part("objects", size, 0).estimate(ours, "first", peak)
+			most(fmt.Sprintf("peak memory of the first apply, objects: %s, %s", grouped(size), ours), []float64{250, 60}[i], " MiB", e, ok)
+		}
+	}
+	e, ok = r.part("plan", 100_000, 0).estimate(plain, "plan", wall)
+	most("planning 100,000 resources", 2, " s", e, ok)
+	e, ok = r.part("filter", 100_000, 0).estimate("sortorder", "filter", peak)
+	most("peak memory of the filter, 100,000 documents", 600, " MiB", e, ok)
+	s, ok := r.slope("filter", "sortorder", "filter", 25_000, 100_000, wall)
+	most("growth of the filter from 25,000 to 100,000 documents (1 is linear)", 1.1, "", s, ok)
+	for _, ours := range []string{plain, set} {
+		for _, phase := range []string{"first", "no-op", "delete"} {
+			s, ok := r.slope("objects", ours, phase, 5000, 50_000, wall)
+			most(fmt.Sprintf("growth of the time of %s from 5,000 to 50,000 objects, %s", phase, ours), 1.1, "", s, ok)
+			s, ok = r.slope("objects", ours, phase, 5000, 50_000, peak)
+			most(fmt.Sprintf("growth of the memory of %s from 5,000 to 50,000 objects, %s", phase, ours), 1.1, "", s, ok)
+		}
+	}
+	return all
+}
+
+// fastest returns the peer with the lowest median time in a phase, without the floor.
+func (p Part) fastest(phase string) (name string, found bool) {
+	least := 0.0
+	for _, other := range allPeers() {
+		if other.against == "" || other.name == floor {
+			continue
+		}
+		if e, ok := p.estimate(other.name, phase, wall); ok && (!found || e.Median < least) {
+			name, least, found = other.name, e.Median, true
+		}
+	}
+	return name, found
+}
+
+// slope returns the exponent by which the median grows between two sizes.
+func (r Results) slope(work, peer, phase string, size, larger int, of metric) (measure.Estimate, bool) {
+	low, ok := r.part(work, size, 0).estimate(peer, phase, of)
+	high, also := r.part(work, larger, 0).estimate(peer, phase, of)
+	if !ok || !also {
+		return measure.Estimate{}, false
+	}
+	between := func(a, b float64) float64 { return measure.Slope(float64(size), a, float64(larger), b) }
+	return measure.Estimate{Median: between(low.Median, high.Median), Low: between(low.High, high.Low), High: between(low.Low, high.High), N: min(low.N, high.N)}, true
+}
+
+func divided(e measure.Estimate, by float64) measure.Estimate {
+	return measure.Estimate{Median: e.Median / by, Low: e.Low / by, High: e.High / by, N: e.N}
+}
+
+// printChecks prints all checks. The error says that one is lost.
+func printChecks(out io.Writer, r Results) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	lost := 0
+	for _, c := range checks(r) {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", c.verdict(), c.what, c.figure, c.limit)
+		if !c.kept {
+			lost++
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if lost > 0 {
+		return errors.New(fmt.Sprint(lost, " limits are not kept"))
+	}
+	return nil
+}
+
+func (c check) verdict() string {
+	switch {
+	case !c.measured:
+		return "NOT MEASURED"
+	case c.kept:
+		return "kept"
+	}
+	return "NOT KEPT"
+}

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"bufio"
+	"debug/buildinfo"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ordapply/ordapply/test/auditlog"
+	"github.com/ordapply/ordapply/test/measure"
+	"github.com/ordapply/ordapply/test/testcluster"
+)
+
+// lab measures processes, one after the other.
+type lab struct {
+	dir      string
+	programs map[string]string // paths, by the first word of a command
+	progress io.Writer
+	targets  int                  // so far
+	running  *testcluster.Cluster // nil: none
+	// Of the running control plane:
+	flags string                   // with which it was started
+	warm  map[string]bool          // peers that have used it, with the delay
+	roads map[time.Duration]string // kubeconfigs, by the delay that they add
+	stops []func()                 // of the proxies
+}
+
+// openLab finds the programs that are measured, and builds the small ones.
+func openLab(dir string, progress io.Writer) (*lab, error) {
+	l := &lab{dir: dir, programs: map[string]string{}, progress: progress}
+	errs := []error{l.build("meter", ".", "./test/compare/meter"), l.build("floor", ".", "./test/bench/bare")}
+	for _, name := range []string{"ordapply", "sortorder", "localcluster", "kustomize", "kapp", "kapply", "helm", "nelm"} {
+		file := name
+		if name == "helm" {
+			file = "helm-referee" // as the Makefile calls it
+		}
+		path, err := testcluster.Find(file)
+		if err == nil {
+			l.programs[name] = path
+		} else if !optional(name) {
+			errs = append(errs, err)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("find the programs, which make compare builds: %w", err)
+	}
+	out, err := exec.Command(l.programs["localcluster"], "build", "--print-dir").Output()
+	l.programs["kubectl"] = filepath.Join(strings.TrimSpace(string(out)), "kubectl")
+	return l, err
+}
+
+// build builds a program of this repository in the folder of its module, once.
+func (l *lab) build(name, module, pkg string) error {
+	if l.programs[name] != "" {
+		return nil
+	}
+	path := filepath.Join(l.dir, name)
+	cmd := exec.Command("go", "build", "-o", path, pkg)
+	cmd.Dir = module
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %s", pkg, out)
+	}
+	l.programs[name] = path
+	return nil
+}
+
+// optional reports whether a program's peers are left out where it is not built.
+func optional(program string) bool {
+	return slices.Contains([]string{"kapp", "kapply", "helm", "nelm", "kustomize", "sortorder"}, program)
+}
+
+// present returns the peers whose programs are built.
+func (l *lab) present(peers []peer) []peer {
+	return slices.DeleteFunc(slices.Clone(peers), func(p peer) bool { return l.programs[p.program] == "" })
+}
+
+// modules are the modules that contain the programs.
+func modules() map[string]string {
+	return map[string]string{"kubectl": "k8s.io/kubernetes", "kapp": "carvel.dev/kapp", "kapply": "sigs.k8s.io/cli-utils", "helm": "helm.sh/helm/v4", "kustomize": "sigs.k8s.io/kustomize/kustomize/v5"}
+}
+
+// version returns the version of a program's module that the Go linker wrote into it; "" for
+// the programs of this repository.
+func (l *lab) version(program string) (string, error) {
+	if l.programs[program] == "" {
+		return "not built here: left out", nil
+	}
+	info, err := buildinfo.ReadFile(l.programs[program])
+	if err != nil {
+		return "", err
+	}
+	for _, module := range append(info.Deps, &info.Main) {
+		if module.Path == modules()[program] {
+			return module.Version, nil
+		}
+	}
+	return "", nil
+}
+
+// fullLog is the size of an audit log, in bytes, after which a control plane is replaced.
+const fullLog = 300 << 20
+
+// cluster returns a running control plane with these flags, a new one if the old one's
+// audit log is full.
+func (l *lab) cluster(flags ...string) (*testcluster.Cluster, error) {
+	if l.running != nil {
+		size, err := l.logSize()
+		if err != nil {
+			return nil, err
+		}
+		if size < fullLog && l.flags == strings.Join(flags, " ") {
+			return l.running, nil
+		}
+		if err := l.close(); err != nil {
+			return nil, err
+		}
+	}
+	cluster, err := testcluster.Up(l.programs["localcluster"], filepath.Join(l.dir, "cluster"), io.Discard, flags...)
+	if err != nil {
+		return nil, err
+	}
+	l.running, l.flags = cluster, strings.Join(flags, " ")
+	l.warm, l.roads = map[string]bool{}, map[time.Duration]string{0: cluster.Kubeconfig}
+	return cluster, nil
+}
+
+// close stops the control plane.
+func (l *lab) close() error {
+	for _, stop := range l.stops {
+		stop()
+	}
+	cluster := l.running
+	l.stops, l.running = nil, nil
+	if cluster == nil {
+		return nil
+	}
+	return cluster.Down()
+}
+
+// target creates a namespace of the running control plane and a folder.
+func (l *lab) target(delay time.Duration) (target, error) {
+	l.targets++
+	namespace := fmt.Sprintf("bench-%d", l.targets)
+	if out, err := l.running.TryKubectl("create", "namespace", namespace); err != nil {
+		return target{}, errors.New(out)
+	}
+	if _, known := l.roads[delay]; !known {
+		road, stop, err := distant(l.running.Kubeconfig, l.dir, delay)
+		if err != nil {
+			return target{}, err
+		}
+		l.roads[delay], l.stops = road, append(l.stops, stop)
+	}
+	t := target{l.roads[delay], namespace, filepath.Join(l.dir, namespace)}
+	return t, os.MkdirAll(t.dir, 0o755)
+}
+
+// remove removes the files.
+func (t target) remove() {
+	_ = os.RemoveAll(t.dir)
+	_ = os.RemoveAll(t.chart())
+}
+
+func (l *lab) logSize() (int64, error) {
+	info, err := os.Stat(l.running.AuditLog())
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// patience is the time after which a command is killed. A command that took as long in all
+// rounds together is not measured again.
+const patience = 2 * time.Minute
+
+// run measures a command whose first word names a program. The error of a command is in the
+// sample; others are returned.
+func (l *lab) run(command []string, stdin string) (Sample, error) {
+	output := filepath.Join(l.dir, "output")
+	cmd := exec.Command(l.programs["meter"], patience.String(), output)
+	for i, word := range command {
+		if path := l.programs[word]; path != "" && (i == 0 || command[0] == "sh") { // a script gets programs as arguments
+			word = path
+		}
+		cmd.Args = append(cmd.Args, word)
+	}
+	cmd.Env = append(os.Environ(), "HOME="+filepath.Join(l.dir, "home")) // the caches of the programs
+	if stdin != "" {
+		file, err := os.Open(stdin)
+		if err != nil {
+			return Sample{}, err
+		}
+		defer file.Close()
+		cmd.Stdin = file
+	}
+	var from int64
+	var err error
+	if l.running != nil {
+		if from, err = l.logSize(); err != nil {
+			return Sample{}, err
+		}
+	}
+	out, err := cmd.Output()
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
+		return Sample{Failed: lastLine(output)}, nil
+	}
+	var cost measure.Cost
+	if err == nil {
+		err = json.Unmarshal(out, &cost)
+	}
+	s := Sample{Wall: cost.Wall, CPU: cost.CPU, Peak: cost.Peak}
+	if err == nil && l.running != nil {
+		time.Sleep(50 * time.Millisecond) // the last request's line may be written after its answer
+		s.Requests, err = auditlog.Count(l.running.AuditLog(), from, "admin")
+	}
+	return s, err
+}
+
+// lastLine returns the last line of a file that is not empty, shortened.
+func lastLine(file string) string {
+	f, err := os.Open(file)
+	if err != nil {
+		return err.Error()
+	}
+	defer f.Close()
+	last := "no output"
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		if text := strings.TrimSpace(lines.Text()); text != "" {
+			last = text
+		}
+	}
+	if len(last) > 200 {
+		last = last[:200] + "…"
+	}
+	return last
+}
+
+// log prints a line of progress.
+func (l *lab) log(format string, args ...any) {
+	fmt.Fprintf(l.progress, "%s "+format+"\n", append([]any{time.Now().Format(time.TimeOnly)}, args...)...)
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// work is a number of objects, applied from a distance.
+type work struct {
+	size   int
+	delay  time.Duration
+	rounds int
+	peers  []peer
+}
+
+// objects measures the first apply of ConfigMaps, the same again, after the change of one,
+// and their deletion. Each peer has a namespace of its own in each round.
+func (l *lab) objects(w work) (Part, error) {
+	part := Part{Work: "objects", Size: w.size, Delay: w.delay}
+	for round := range w.rounds {
+		for _, p := range order(w.peers, round) {
+			var phases []string
+			for _, phase := range []string{"first", "no-op", "change", "delete"} {
+				if part.spent(p.name, phase) {
+					break
+				}
+				phases = append(phases, phase)
+			}
+			samples, err := l.life(w, p, round, phases)
+			if err != nil {
+				return part, fmt.Errorf("%s: %w", p.name, err)
+			}
+			part.Samples = append(part.Samples, samples...)
+			l.log("%d objects, %s added, round %d of %d, %s: %s", w.size, w.delay, round+1, w.rounds, p.name, shown(samples))
+		}
+	}
+	return part, nil
+}
+
+// order returns the peers in the order of a round: rotated, and every second time reversed.
+func order(peers []peer, round int) []peer {
+	by := round % len(peers)
+	rotated := append(slices.Clone(peers[by:]), peers[:by]...)
+	if round%2 == 1 {
+		slices.Reverse(rotated)
+	}
+	return rotated
+}
+
+// spent reports whether a command has failed, or taken as much time as it may.
+func (p Part) spent(peer, phase string) bool {
+	sum := 0.0
+	for _, s := range p.Samples {
+		if s.Peer == peer && s.Phase == phase {
+			if sum += s.Wall; s.Failed != "" {
+				return true
+			}
+		}
+	}
+	return sum > patience.Seconds()
+}
+
+func shown(samples []Sample) string {
+	var texts []string
+	for _, s := range samples {
+		text := fmt.Sprintf("%s %.2f s", s.Phase, s.Wall)
+		if s.Failed != "" {
+			text = s.Phase + " failed: " + s.Failed
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// life measures phases of the life of one peer's objects on a control plane that the peer has used
+// before. It ends with a failed phase.
+func (l *lab) life(w work, p peer, round int, phases []string) ([]Sample, error) {
+	if len(phases) == 0 {
+		return nil, nil
+	}
+	if err := l.warmUp(w, p); err != nil {
+		return nil, err
+	}
+	t, err := l.target(w.delay)
+	if err != nil {
+		return nil, err
+	}
+	defer t.remove()
+	var samples []Sample
+	for _, phase := range phases {
+		command := p.apply(t)
+		if phase == "delete" {
+			command = p.delete(t)
+		}
+		if phase == "first" || phase == "change" {
+			if err := l.stream(p, t, w.size, phase == "change"); err != nil {
+				return nil, err
+			}
+		}
+		s, err := l.run(command, "")
+		if err != nil {
+			return nil, err
+		}
+		s.Peer, s.Phase, s.Round = p.name, phase, round
+		if samples = append(samples, s); s.Failed != "" {
+			break
+		}
+	}
+	return samples, nil
+}
+
+// warmUp runs a peer on ten objects once on each control plane, so that its caches of it
+// are filled.
+func (l *lab) warmUp(w work, p peer) error {
+	if _, err := l.cluster("--light"); err != nil {
+		return err
+	}
+	key := fmt.Sprint(p.name, w.delay)
+	if l.warm[key] {
+		return nil
+	}
+	l.warm[key] = true
+	samples, err := l.life(work{size: 10, delay: w.delay}, p, 0, []string{"first", "no-op", "delete"})
+	if err != nil {
+		return err
+	}
+	if failed := samples[len(samples)-1].Failed; failed != "" {
+		return fmt.Errorf("with ten objects: %s", failed)
+	}
+	return nil
+}
+
+// stream writes the stream, and what else the peer needs.
+func (l *lab) stream(p peer, t target, size int, changed bool) error {
+	if err := configMaps(t.file(), t.namespace, 0, size, changed); err != nil || p.prepare == nil {
+		return err
+	}
+	return p.prepare(l, t)
+}
+
+// configMaps writes the ConfigMaps from one number to another. One of them changes.
+func configMaps(file, namespace string, from, to int, changed bool) error {
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(f)
+	for i := from; i < to; i++ {
+		text := strings.Repeat("x", 200)
+		if changed && i == from {
+			text = "changed"
+		}
+		fmt.Fprintf(out, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%d, namespace: %s}\ndata: {text: %q}\n---\n", i, namespace, text)
+	}
+	return errors.Join(out.Flush(), f.Close())
+}
+
+// inventory writes the inventory template of cli-utils beside the stream, once.
+func inventory(l *lab, t target) error {
+	template := filepath.Join(t.dir, "inventory-template.yaml")
+	if _, err := os.Stat(template); err == nil {
+		return nil
+	}
+	return os.WriteFile(template, fmt.Appendf(nil, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: inventory\n  namespace: %s\n  labels: {cli-utils.sigs.k8s.io/inventory-id: %s}\n", t.namespace, t.namespace), 0o644)
+}
+
+// chart writes the stream as a Helm chart. Helm refuses files of more than 5 MiB.
+func chart(_ *lab, t target) error {
+	text, err := os.ReadFile(t.file())
+	if err != nil {
+		return err
+	}
+	templates := filepath.Join(t.chart(), "templates")
+	if err := os.MkdirAll(templates, 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(t.chart(), "Chart.yaml"), []byte("apiVersion: v2\nname: bench\nversion: 1.0.0\n"), 0o644); err != nil {
+		return err
+	}
+	const most = 4 << 20
+	for n := 0; len(text) > 0; n++ {
+		end := len(text)
+		if end > most {
+			end = strings.LastIndex(string(text[:most]), "\n---\n") + len("\n---\n")
+		}
+		if err := os.WriteFile(filepath.Join(templates, fmt.Sprintf("%03d.yaml", n)), text[:end], 0o644); err != nil {
+			return err
+		}
+		text = text[end:]
+	}
+	return nil
+}

@@ -1,0 +1,340 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ordapply/ordapply/test/measure"
+)
+
+// writePage writes benchmarks.md and its pictures into a folder.
+func writePage(r Results, folder string) error {
+	text, pictures := page(r)
+	if err := os.MkdirAll(filepath.Join(folder, "benchmarks"), 0o755); err != nil {
+		return err
+	}
+	for name, picture := range pictures {
+		if err := os.WriteFile(filepath.Join(folder, "benchmarks", name), []byte(picture), 0o644); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(folder, "benchmarks.md"), []byte(text), 0o644)
+}
+
+const intro = `# Benchmarks
+
+` + "`make compare`" + ` measured everything on this page, on one machine, and wrote it. All programs did the
+same work on the same control planes in the same run, one process at a time: in each round all of
+them, in another order. A figure is the median, with the interval that contains it with 95 %
+confidence; with fewer than six rounds, the range. A ratio is the median of the ratios of each round.
+A command is killed after two minutes, and not repeated after it has failed or taken two minutes in
+all rounds.
+
+Times are from the start to the end of a process, CPU is that of the client. Requests are those that
+the audit log of the API server has from the client. Each program has used the control plane before,
+so that its caches are filled. The control plane runs on the same machine, without controllers
+where nothing waits for them. The floor is [a loop](../test/bench/bare/main.go) of 32 parallel
+requests an object, without an order, checks or waiting.
+
+`
+
+// page renders the results: the page, and its pictures by name.
+func page(r Results) (text string, pictures map[string]string) {
+	var b strings.Builder
+	b.WriteString(intro)
+	pictures = map[string]string{}
+	sections := []func(*strings.Builder, Results, map[string]string){
+		writeTaken, writeBetter, writeLimits, writeObjects, writeFar, writePeers,
+	}
+	for _, section := range sections {
+		section(&b, r, pictures)
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n", pictures
+}
+
+// writeTaken lists when and where which parts were measured.
+func writeTaken(b *strings.Builder, r Results, _ map[string]string) {
+	parts := map[Taken][]string{}
+	var order []Taken
+	for _, p := range r.Parts {
+		if parts[p.Taken] == nil {
+			order = append(order, p.Taken)
+		}
+		parts[p.Taken] = append(parts[p.Taken], p.title())
+	}
+	for _, t := range order {
+		what := "Measured"
+		if len(order) > 1 {
+			what = strings.Join(parts[t], "; ") + ": measured"
+		}
+		fmt.Fprintf(b, "%s on %s, ordapply at commit %s, Kubernetes %s, %s.\n\n", what, t.Date, t.Commit, t.Kubernetes, t.Machine)
+	}
+}
+
+// title names a part.
+func (p Part) title() string {
+	text := p.Work
+	if p.Size > 0 {
+		text += ", " + grouped(p.Size)
+	}
+	if p.Delay > 0 {
+		text += ", " + p.Delay.String() + " added"
+	}
+	return text
+}
+
+// named is a metric with its name and unit.
+type named struct {
+	name, unit string
+	of         metric
+}
+
+func metrics() []named {
+	return []named{{"time", " s", wall}, {"CPU", " s", cpu}, {"memory", " MiB", peak}, {"requests", "", requests}}
+}
+
+// writeBetter lists each figure in which a peer is better than ordapply for the same work,
+// by more than the interval.
+func writeBetter(b *strings.Builder, r Results, _ map[string]string) {
+	var rows [][]string
+	for _, part := range r.Parts {
+		for _, other := range allPeers() {
+			if other.name == floor {
+				continue
+			}
+			for _, phase := range part.phases() {
+				for _, m := range metrics() {
+					ratio, ok := part.ratio(other.against, other.name, phase, m.of)
+					if !ok || ratio.Low <= 1 {
+						continue
+					}
+					ours, _ := part.estimate(other.against, phase, m.of)
+					theirs, _ := part.estimate(other.name, phase, m.of)
+					rows = append(rows, []string{part.title(), phase, m.name, other.name, number(theirs.Median) + m.unit, other.against, number(ours.Median) + m.unit, interval(ratio)})
+				}
+			}
+		}
+	}
+	b.WriteString("## Where another program is better\n\n")
+	if len(rows) == 0 {
+		b.WriteString("In no figure on this page, by more than the interval.\n\n")
+		return
+	}
+	b.WriteString("By more than the interval, for the same work:\n\n")
+	table(b, []string{"work", "run", "figure", "better", "", "than", "", "ratio"}, rows)
+}
+
+// phases returns the phases of a part in order of appearance.
+func (p Part) phases() []string {
+	var found []string
+	for _, s := range p.Samples {
+		if !slices.Contains(found, s.Phase) {
+			found = append(found, s.Phase)
+		}
+	}
+	return found
+}
+
+// names returns the peers of a part in the order of the table of peers, then of appearance.
+func (p Part) names() []string {
+	var found []string
+	for _, known := range allPeers() {
+		if slices.ContainsFunc(p.Samples, func(s Sample) bool { return s.Peer == known.name }) {
+			found = append(found, known.name)
+		}
+	}
+	for _, s := range p.Samples {
+		if !slices.Contains(found, s.Peer) {
+			found = append(found, s.Peer)
+		}
+	}
+	return found
+}
+
+// writeLimits prints the table of `make compare-check`.
+func writeLimits(b *strings.Builder, r Results, _ map[string]string) {
+	b.WriteString("## Limits\n\n`make compare-check` fails if one is lost by more than its interval.\n\n")
+	var rows [][]string
+	for _, c := range checks(r) {
+		rows = append(rows, []string{c.what, c.figure, c.limit, c.verdict()})
+	}
+	table(b, []string{"", "figure", "limit", ""}, rows)
+}
+
+// writeObjects prints the life of ConfigMaps of all sizes.
+func writeObjects(b *strings.Builder, r Results, pictures map[string]string) {
+	var parts []Part
+	for _, p := range r.Parts {
+		if p.Work == "objects" && p.Delay == 0 {
+			parts = append(parts, p)
+		}
+	}
+	if len(parts) == 0 {
+		return
+	}
+	b.WriteString("## Apply, apply again, change one, delete\n\nConfigMaps of 200 bytes in a namespace.\n\n")
+	for _, phase := range parts[0].phases() {
+		name := "objects-" + phase + ".svg"
+		pictures[name] = growth("seconds of "+phase, parts, phase, wall)
+		fmt.Fprintf(b, "![Seconds by number of objects, %s](benchmarks/%s)\n", phase, name)
+	}
+	pictures["objects-memory.svg"] = growth("MiB of the first apply", parts, "first", peak)
+	b.WriteString("![Memory by number of objects](benchmarks/objects-memory.svg)\n\n")
+	for _, p := range parts {
+		fmt.Fprintf(b, "### Objects: %s\n\n", grouped(p.Size))
+		b.WriteString("Seconds:\n\n")
+		table(b, append([]string{""}, p.phases()...), p.rows(func(name, phase string) string { return p.cell(name, phase, wall, 1) }))
+		b.WriteString("Of the client: seconds of CPU, peak memory in MiB, requests for each object:\n\n")
+		figures := []struct {
+			name string
+			of   metric
+			per  int
+		}{{"CPU", cpu, 1}, {"memory", peak, 1}, {"requests", requests, p.Size}}
+		head := []string{""}
+		for _, f := range figures {
+			for _, phase := range p.phases() {
+				head = append(head, f.name+", "+phase)
+			}
+		}
+		var rows [][]string
+		for _, name := range p.names() {
+			row := []string{name}
+			for _, f := range figures {
+				for _, phase := range p.phases() {
+					row = append(row, p.median(name, phase, f.of, float64(f.per)))
+				}
+			}
+			rows = append(rows, row)
+		}
+		table(b, head, rows)
+	}
+	writeFailures(b, parts)
+}
+
+// writeFailures lists the errors of peers.
+func writeFailures(b *strings.Builder, parts []Part) {
+	var lines []string
+	for _, p := range parts {
+		for _, s := range p.Samples {
+			line := fmt.Sprintf("- %s, %s, %s: `%s`\n", p.title(), s.Peer, s.Phase, strings.ReplaceAll(s.Failed, "`", "'"))
+			if s.Failed != "" && !strings.HasPrefix(s.Failed, "over ") && !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	if len(lines) > 0 {
+		fmt.Fprintf(b, "Failed, with the last line of the output:\n\n%s\n", strings.Join(lines, ""))
+	}
+}
+
+// rows returns a row for each peer with a cell for each phase.
+func (p Part) rows(cell func(name, phase string) string) [][]string {
+	var rows [][]string
+	for _, name := range p.names() {
+		row := []string{name}
+		for _, phase := range p.phases() {
+			row = append(row, cell(name, phase))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// cell prints a figure with its interval.
+func (p Part) cell(name, phase string, of metric, per float64) string {
+	e, ok := p.estimate(name, phase, of)
+	if !ok {
+		return p.missing(name, phase)
+	}
+	return interval(divided(e, per))
+}
+
+func (p Part) median(name, phase string, of metric, per float64) string {
+	e, ok := p.estimate(name, phase, of)
+	if !ok {
+		return p.missing(name, phase)
+	}
+	return number(e.Median / per)
+}
+
+// missing says why there is no figure.
+func (p Part) missing(name, phase string) string {
+	for _, s := range p.Samples {
+		switch {
+		case s.Peer != name || s.Phase != phase || s.Failed == "":
+		case strings.HasPrefix(s.Failed, "over "):
+			return s.Failed
+		default:
+			return "failed"
+		}
+	}
+	return "–"
+}
+
+// writeFar prints how the times grow with the distance of the API server.
+func writeFar(b *strings.Builder, r Results, _ map[string]string) {
+	for i, p := range slices.DeleteFunc(slices.Clone(r.Parts), func(p Part) bool { return p.Work != "objects" || p.Delay == 0 }) {
+		if i == 0 {
+			b.WriteString("## From a distance\n\nA proxy adds a delay to each round trip to the API server.\n\n")
+		}
+		fmt.Fprintf(b, "%s objects, %s added, seconds:\n\n", grouped(p.Size), p.Delay.Round(time.Millisecond))
+		table(b, append([]string{""}, p.phases()...), p.rows(func(name, phase string) string { return p.cell(name, phase, wall, 1) }))
+	}
+}
+
+// writePeers lists the programs with their versions and command lines.
+func writePeers(b *strings.Builder, r Results, _ map[string]string) {
+	var rows [][]string
+	for _, p := range r.Peers {
+		version := p.Version
+		if version == "" {
+			version = "this repository"
+		}
+		rows = append(rows, []string{p.Name, version, "`" + p.Apply + "`", "`" + p.Delete + "`"})
+	}
+	b.WriteString("## Programs\n\nVersions are those that the Go linker wrote into the programs, which `make compare` builds from their modules.\n\n")
+	table(b, []string{"", "version", "apply", "delete"}, rows)
+}
+
+// table writes a Markdown table.
+func table(b *strings.Builder, head []string, rows [][]string) {
+	line := func(cells []string) { fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | ")) }
+	line(head)
+	line(slices.Repeat([]string{"---"}, len(head)))
+	for _, row := range rows {
+		line(row)
+	}
+	b.WriteString("\n")
+}
+
+// interval prints a median and its interval.
+func interval(e measure.Estimate) string {
+	if e.N == 1 {
+		return number(e.Median)
+	}
+	return fmt.Sprintf("%s (%s–%s)", number(e.Median), number(e.Low), number(e.High))
+}
+
+// number prints three significant digits.
+func number(x float64) string {
+	if x == 0 {
+		return "0"
+	}
+	digits := max(0, 2-int(math.Floor(math.Log10(math.Abs(x)))))
+	return strconv.FormatFloat(x, 'f', min(digits, 3), 64)
+}
+
+// grouped prints 20000 as 20,000.
+func grouped(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// measurement measures one part.
+type measurement func(*lab) (Part, error)
+
+// choice is what the environment chooses; empty fields leave the defaults.
+type choice struct {
+	works, peers []string
+	sizes        []int
+	delays       []time.Duration
+	rounds       int
+}
+
+func environment() (c choice, err error) {
+	c.works = strings.FieldsFunc(os.Getenv("WORK"), comma)
+	c.peers = strings.FieldsFunc(os.Getenv("PEERS"), func(r rune) bool { return r == ';' })
+	for i, peer := range c.peers {
+		c.peers[i] = strings.TrimSpace(peer)
+		if len(choosePeers(c.peers[i])) == 0 {
+			return c, fmt.Errorf("PEERS: no peer is called %q", c.peers[i])
+		}
+	}
+	for _, text := range strings.FieldsFunc(os.Getenv("SIZES"), comma) {
+		size, err := strconv.Atoi(text)
+		if err != nil {
+			return c, fmt.Errorf("SIZES: %w", err)
+		}
+		c.sizes = append(c.sizes, size)
+	}
+	for _, text := range strings.FieldsFunc(os.Getenv("DELAYS"), comma) {
+		delay, err := time.ParseDuration(text)
+		if err != nil {
+			return c, fmt.Errorf("DELAYS: %w", err)
+		}
+		c.delays = append(c.delays, delay)
+	}
+	if text := os.Getenv("ROUNDS"); text != "" {
+		if c.rounds, err = strconv.Atoi(text); err != nil {
+			return c, fmt.Errorf("ROUNDS: %w", err)
+		}
+	}
+	return c, nil
+}
+
+func comma(r rune) bool { return r == ',' || r == ' ' }
+
+// or returns the chosen values, or the default ones.
+func or[T any](chosen []T, defaults ...T) []T {
+	if len(chosen) > 0 {
+		return chosen
+	}
+	return defaults
+}
+
+// roundsOf returns the number of rounds for a number of objects: fewer than six give no
+// interval with 95 % confidence.
+func (c choice) roundsOf(size int) int {
+	switch {
+	case c.rounds > 0:
+		return c.rounds
+	case size <= 1000:
+		return 9
+	case size <= 20_000:
+		return 6
+	}
+	return 3
+}
+
+// works returns the names of all works with the measurements that are chosen of each.
+func (c choice) all() []struct {
+	name  string
+	parts []measurement
+} {
+	objects := func(size int, delay time.Duration, peers ...string) measurement {
+		return func(l *lab) (Part, error) {
+			return l.objects(work{size, delay, c.roundsOf(size), l.present(choosePeers(or(c.peers, peers...)...))})
+		}
+	}
+	var lives, far, scale, move []measurement
+	for _, size := range or(c.sizes, 1, 100, 1000, 5000, 20_000) {
+		lives = append(lives, objects(size, 0))
+	}
+	for _, delay := range or(c.delays, 5*time.Millisecond, 50*time.Millisecond) {
+		for _, size := range or(c.sizes, 1000) {
+			far = append(far, objects(size, delay))
+		}
+	}
+	for _, size := range or(c.sizes, 50_000) {
+		scale = append(scale, objects(size, 0, floor, plain, set))
+	}
+	for _, size := range or(c.sizes, 20_000) {
+		move = append(move, func(l *lab) (Part, error) { return l.move(size, min(3, c.roundsOf(size))) })
+	}
+	return []struct {
+		name  string
+		parts []measurement
+	}{{"objects", lives}, {"far", far}, {"scale", scale}, {"move", move}}
+}
+
+// chosen returns the measurements that the environment chooses.
+func chosen() ([]measurement, error) {
+	c, err := environment()
+	if err != nil {
+		return nil, err
+	}
+	var parts []measurement
+	var known []string
+	for _, work := range c.all() {
+		known = append(known, work.name)
+		if len(c.works) == 0 || slices.Contains(c.works, work.name) {
+			parts = append(parts, work.parts...)
+		}
+	}
+	for _, name := range c.works {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("WORK: no work is called %q; known: %s", name, strings.Join(known, ", "))
+		}
+	}
+	return parts, nil
+}
