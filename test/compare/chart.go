@@ -143,7 +143,7 @@ func labelPlaces(lines []line, py func(float64) float64) []float64 {
 // pen returns the colour of a peer's program and the dashes of the way that it is used.
 func pen(name string) (colour, dash string) {
 	program, way, _ := strings.Cut(name, ", ")
-	colours := map[string]string{floor: "#888888", plain: "#2f6fdf", "kubectl": "#d9822b", "kapp": "#2e9e5b", "kapply": "#a855c7", "Helm": "#d64545", "nelm": "#0f9aa8"}
+	colours := map[string]string{floor: "#888888", plain: "#2f6fdf", "kubectl": "#d9822b", "kapp": "#2e9e5b", "kapply": "#a855c7", "Helm": "#d64545"}
 	if colour = colours[program]; colour == "" {
 		colour = "#b08d57"
 	}

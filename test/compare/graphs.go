@@ -20,6 +20,8 @@ type node struct {
 	after []string
 }
 
+func shapes() []string { return []string{"chain", "diamonds", "a slow branch beside a fast one"} }
+
 // graphs are the shapes to apply, each node after those that it names.
 func graphs() map[string][]node {
 	const half = 500 * time.Millisecond
@@ -36,14 +38,15 @@ func graphs() map[string][]node {
 		top, left, right, end := fmt.Sprint("top", i), fmt.Sprint("left", i), fmt.Sprint("right", i), fmt.Sprint("top", i+1)
 		diamonds = append(diamonds, node{left, half, []string{top}}, node{right, 2 * half, []string{top}}, node{end, half, []string{left, right}})
 	}
-	// Level by level, each slow one of a branch holds up the other branch.
-	branches := []node{{name: "fast0", ready: half}, {name: "slow0", ready: 6 * half}}
-	for i := 1; i < 6; i++ {
-		branches = append(branches, node{fmt.Sprint("fast", i), half, []string{fmt.Sprint("fast", i-1)}})
+	// Level by level, the first level takes as long as its slow node, the fourth as long as
+	// the slow end of the fast branch; the branches side by side take 4.5 s instead of 7.
+	branches := []node{
+		{"slow", 6 * half, nil}, {"fast", half, nil},
+		{"afterslow1", half, []string{"slow"}}, {"afterfast1", half, []string{"fast"}},
+		{"afterslow2", half, []string{"afterslow1"}}, {"afterfast2", half, []string{"afterfast1"}},
+		{"afterslow3", half, []string{"afterslow2"}}, {"afterfast3", 6 * half, []string{"afterfast2"}},
 	}
-	branches = append(branches, node{"afterslow", half, []string{"slow0"}})
-	branches[5].ready = 4 * half // fast4, while the slow branch has ended
-	return map[string][]node{"chain": chain, "diamonds": diamonds, "a slow branch beside a fast one": branches}
+	return map[string][]node{shapes()[0]: chain, shapes()[1]: diamonds, shapes()[2]: branches}
 }
 
 // orderer is a program that applies a graph in order.

@@ -37,7 +37,7 @@ type lab struct {
 func openLab(dir string, progress io.Writer) (*lab, error) {
 	l := &lab{dir: dir, programs: map[string]string{}, progress: progress}
 	errs := []error{l.build("meter", ".", "./test/compare/meter"), l.build("floor", ".", "./test/bench/bare")}
-	for _, name := range []string{"ordapply", "sortorder", "localcluster", "kustomize", "kapp", "kapply", "helm", "nelm"} {
+	for _, name := range []string{"ordapply", "sortorder", "localcluster", "kustomize", "kapp", "kapply", "helm"} {
 		file := name
 		if name == "helm" {
 			file = "helm-referee" // as the Makefile calls it
@@ -74,7 +74,7 @@ func (l *lab) build(name, module, pkg string) error {
 
 // optional reports whether a program's peers are left out where it is not built.
 func optional(program string) bool {
-	return slices.Contains([]string{"kapp", "kapply", "helm", "nelm", "kustomize", "sortorder"}, program)
+	return slices.Contains([]string{"kapp", "kapply", "helm"}, program)
 }
 
 // present returns the peers whose programs are built.

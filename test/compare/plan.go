@@ -55,7 +55,7 @@ func (l *lab) plan(size, rounds int) (Part, error) {
 			s.Peer, s.Phase, s.Round = p.peer, "plan", round
 			part.Samples = append(part.Samples, s)
 		}
-		s, err := l.run([]string{"ordapply", "apply", "--dry-run=client", "-f", stream}, "")
+		s, err := l.run([]string{"ordapply", "plan", "--dry-run=client", "-f", stream}, "")
 		if err != nil {
 			return part, err
 		}

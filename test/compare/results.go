@@ -32,7 +32,8 @@ type Part struct {
 	Size    int           `json:"size,omitempty"`  // number of objects
 	Delay   time.Duration `json:"delay,omitempty"` // added to each round trip
 	Taken   Taken         `json:"taken"`
-	Samples []Sample      `json:"samples"`
+	Samples []Sample      `json:"samples,omitempty"`
+	Tries   []Try         `json:"tries,omitempty"`
 }
 
 // Taken says when and where a part was measured.
@@ -54,6 +55,19 @@ type Sample struct {
 	Requests int     `json:"requests,omitempty"` // that the API server answered
 	Critical float64 `json:"critical,omitempty"` // seconds of the longest chain of the objects' own times
 	Failed   string  `json:"failed,omitempty"`   // the error, if it ended with one; nothing else is set then
+}
+
+// Try is a real stream, or the install of a program, as test/firsttry reports it.
+type Try struct {
+	Stream  string  `json:"stream"`
+	Refused bool    `json:"refused"` // as it stands; it cannot be applied
+	Objects int     `json:"objects"`
+	Tries   int     `json:"tries"` // in that many orders, each on an empty control plane
+	Good    int     `json:"good"`
+	Slowest float64 `json:"slowest"` // seconds
+	Grace   float64 `json:"grace"`   // seconds
+	Once    string  `json:"once"`    // of kubectl
+	Loop    string  `json:"loop"`
 }
 
 // load reads results; without the file there are none.

@@ -152,3 +152,19 @@ func TestNumbers(t *testing.T) {
 	}
 	require.Equal(t, "1,234,567", grouped(1_234_567))
 }
+
+// The times of test/unkind are read from what its test logs.
+func TestTimes(t *testing.T) {
+	samples, err := times(`=== RUN   TestTime
+=== RUN   TestTime/vault
+    unkind_test.go:95: 14s, 3 admission reviews
+    time_test.go:36: by itself 12.5s, ordapply 1m3s
+=== NAME  TestTime/other
+    time_test.go:36: by itself 1s, ordapply 2s
+`)
+	require.NoError(t, err)
+	require.Equal(t, []Sample{
+		{Peer: plain, Phase: "vault", Wall: 63, Critical: 12.5},
+		{Peer: plain, Phase: "other", Wall: 2, Critical: 1},
+	}, samples)
+}

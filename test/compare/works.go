@@ -12,6 +12,16 @@ import (
 // measurement measures one part.
 type measurement func(*lab) (Part, error)
 
+// alone returns a measurement that stops the control plane first.
+func alone(m measurement) measurement {
+	return func(l *lab) (Part, error) {
+		if err := l.close(); err != nil {
+			return Part{}, err
+		}
+		return m(l)
+	}
+}
+
 // choice is what the environment chooses; empty fields leave the defaults.
 type choice struct {
 	works, peers []string
@@ -72,10 +82,18 @@ func (c choice) roundsOf(size int) int {
 	case size <= 20_000:
 		return 6
 	}
-	return 3
+	return 5
 }
 
-// works returns the names of all works with the measurements that are chosen of each.
+// shuffles returns the number of shuffles of each stream.
+func (c choice) shuffles() int {
+	if c.rounds > 0 {
+		return c.rounds
+	}
+	return 10
+}
+
+// all returns the names of all works with the measurements that are chosen of each.
 func (c choice) all() []struct {
 	name  string
 	parts []measurement
@@ -100,10 +118,27 @@ func (c choice) all() []struct {
 	for _, size := range or(c.sizes, 20_000) {
 		move = append(move, func(l *lab) (Part, error) { return l.move(size, min(3, c.roundsOf(size))) })
 	}
+	var plan, filter, builds, graph []measurement
+	for _, size := range or(c.sizes, 1000, 10_000, 100_000) {
+		plan = append(plan, alone(func(l *lab) (Part, error) { return l.plan(size, c.roundsOf(size)) }))
+	}
+	for _, size := range or(c.sizes, 25_000, 100_000) {
+		filter = append(filter, alone(func(l *lab) (Part, error) { return l.filter(size, c.roundsOf(size)) }))
+	}
+	for _, size := range or(c.sizes, 1000, 5000) {
+		builds = append(builds, alone(func(l *lab) (Part, error) { return l.kustomize(size, c.roundsOf(size)) }))
+	}
+	for _, shape := range shapes() {
+		graph = append(graph, func(l *lab) (Part, error) { return l.ordered(shape, c.roundsOf(0)) })
+	}
 	return []struct {
 		name  string
 		parts []measurement
-	}{{"objects", lives}, {"far", far}, {"scale", scale}, {"move", move}}
+	}{
+		{"objects", lives}, {"far", far}, {"scale", scale}, {"move", move},
+		{"plan", plan}, {"filter", filter}, {"kustomize", builds}, {"graphs", graph},
+		{"programs", []measurement{alone(programs)}}, {"tries", []measurement{alone(func(l *lab) (Part, error) { return l.tries(c.shuffles()) })}},
+	}
 }
 
 // chosen returns the measurements that the environment chooses.

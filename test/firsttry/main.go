@@ -46,6 +46,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	shuffles := flags.Int("shuffles", 10, "how often each stream is shuffled, beside as it stands")
 	kubectl := flags.Bool("kubectl", true, "also apply each stream as it stands with kubectl: once, and until it succeeds")
+	record := flags.String("json", "", "also write the table to this file, as JSON")
 	if flags.Parse(args) != nil {
 		return 2
 	}
@@ -69,6 +70,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	trial := &trial{folder: folder, dir: dir, shuffles: *shuffles, kubectl: *kubectl, progress: stderr}
 	rows, err := trial.all(ctx, chosen)
 	printTable(stdout, rows)
+	if *record != "" {
+		err = errors.Join(err, writeRecords(*record, rows))
+	}
 	switch {
 	case ctx.Err() != nil:
 		fmt.Fprintln(stderr, "firsttry: interrupted")

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"text/tabwriter"
 )
 
@@ -64,4 +66,30 @@ func (p *peer) columns() (once, loop string) {
 		loop += ", Pods not ready"
 	}
 	return once, loop
+}
+
+// record is a row for programs.
+type record struct {
+	Stream  string  `json:"stream"`
+	Refused bool    `json:"refused"` // as it stands; it cannot be applied
+	Objects int     `json:"objects"`
+	Tries   int     `json:"tries"`
+	Good    int     `json:"good"`
+	Slowest float64 `json:"slowest"` // seconds
+	Grace   float64 `json:"grace"`   // seconds
+	Once    string  `json:"once"`    // of kubectl
+	Loop    string  `json:"loop"`
+}
+
+func writeRecords(file string, rows []row) error {
+	records := []record{}
+	for _, r := range rows {
+		once, loop := r.kubectl.columns()
+		records = append(records, record{r.stream.name, r.refused, r.objects, r.tries, r.good, r.slowest.Seconds(), r.grace.Seconds(), once, loop})
+	}
+	text, err := json.Marshal(records)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, text, 0o644)
 }
