@@ -194,8 +194,10 @@ func (l *lab) graph(o orderer, nodes []node) (Sample, error) {
 	if err != nil {
 		return s, err
 	}
-	s.Critical, err = critical(nodes, log, t.namespace)
-	return s, err
+	if s.Critical, err = critical(nodes, log, t.namespace); err != nil {
+		return Sample{Failed: err.Error()}, nil
+	}
+	return s, nil
 }
 
 // critical returns the longest chain of the nodes' own times, in seconds: from the request

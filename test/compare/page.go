@@ -50,7 +50,7 @@ func page(r Results) (text string, pictures map[string]string) {
 	b.WriteString(intro)
 	pictures = map[string]string{}
 	sections := []func(*strings.Builder, Results, map[string]string){
-		writeTaken, writeBetter, writeLimits, writeObjects, writeFar, writeSlopes, writeGraphs, writePlan, writeFunction, writePrograms, writeTries, writePeers,
+		writeTaken, writeBetter, writeLimits, writeObjects, writeFar, writeSlopes, writeGraphs, writePlan, writeFunction, writePrograms, writeTries, writeFailures, writePeers,
 	}
 	for _, section := range sections {
 		section(&b, r, pictures)
@@ -218,13 +218,12 @@ func writeObjects(b *strings.Builder, r Results, pictures map[string]string) {
 		}
 		table(b, head, rows)
 	}
-	writeFailures(b, parts)
 }
 
 // writeFailures lists the errors of peers.
-func writeFailures(b *strings.Builder, parts []Part) {
+func writeFailures(b *strings.Builder, r Results, _ map[string]string) {
 	var lines []string
-	for _, p := range parts {
+	for _, p := range r.Parts {
 		for _, s := range p.Samples {
 			line := fmt.Sprintf("- %s, %s, %s: `%s`\n", p.title(), s.Peer, s.Phase, strings.ReplaceAll(s.Failed, "`", "'"))
 			if s.Failed != "" && !strings.HasPrefix(s.Failed, "over ") && !slices.Contains(lines, line) {
@@ -233,7 +232,7 @@ func writeFailures(b *strings.Builder, parts []Part) {
 		}
 	}
 	if len(lines) > 0 {
-		fmt.Fprintf(b, "Failed, with the last line of the output:\n\n%s\n", strings.Join(lines, ""))
+		fmt.Fprintf(b, "## Failures\n\nWith the last line of the output:\n\n%s\n", strings.Join(lines, ""))
 	}
 }
 
@@ -336,7 +335,7 @@ func writeGraphs(b *strings.Builder, r Results, _ map[string]string) {
 	}
 	heading := "## Order\n\nDeployments with the dependencies that each program reads, until all are ready: whole process, and over the critical path, the longest " +
 		"chain of the Deployments' own times, each from the request that wrote it to the status that says it is ready, in the audit log. " +
-		"A run in which one was written before its dependencies were ready would be refused. Helm orders no Deployments.\n\n"
+		"A run fails if one was written before its dependencies were ready. Helm orders no Deployments.\n\n"
 	for _, shape := range shapes() {
 		for _, p := range r.Parts {
 			if p.Work != shape {
@@ -443,7 +442,7 @@ func writePeers(b *strings.Builder, r Results, _ map[string]string) {
 	}
 	b.WriteString("## Programs\n\nVersions are those that the Go linker wrote into the programs, which `make compare` builds from their modules. " +
 		"kubectl and kapply have no settings for speed. nelm is not compared, because its module could not be downloaded from the Go module proxy; " +
-		"Flux and Argo CD are not yet.\n\n")
+		"`make test-engines` measures Flux and Argo CD.\n\n")
 	table(b, []string{"", "version", "apply", "delete"}, rows)
 }
 

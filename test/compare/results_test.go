@@ -125,6 +125,14 @@ func TestPage(t *testing.T) {
 	far := lives(1000, map[string]float64{plain: 2, "kapp": 9}, 3)
 	far.Delay = 5 * time.Millisecond
 	r.add(far)
+	r.add(Part{Work: "plan", Size: 1000, Samples: []Sample{
+		{Peer: plain, Phase: "plan", Wall: 0.06, CPU: 0.1, Peak: 40}, {Peer: plain, Phase: "command", Wall: 0.5, CPU: 0.6, Peak: 90},
+		{Peer: "kapp", Phase: "plan", Wall: 1, CPU: 1.1, Peak: 80},
+	}})
+	r.add(Part{Work: "filter", Size: 1000, Samples: []Sample{{Peer: "sortorder", Phase: "filter", Wall: 0.2, CPU: 0.3, Peak: 60}}})
+	r.add(Part{Work: shapes()[0], Size: 10, Samples: []Sample{{Peer: plain, Phase: "ready", Wall: 9, Critical: 6, Requests: 20}}})
+	r.add(Part{Work: "programs", Samples: []Sample{{Peer: plain, Phase: "vault", Wall: 9, Critical: 6}}})
+	r.add(Part{Work: "tries", Tries: []Try{{Stream: "flux", Objects: 30, Tries: 11, Good: 11, Slowest: 12, Once: "3 refused", Loop: "2 rounds"}, {Stream: "rook", Refused: true}}})
 	r.describe(Described{Name: "kapp", Version: "v0.1.0", Apply: "kapp deploy", Delete: "kapp delete"})
 	text, pictures := page(r)
 	golden := filepath.Join("testdata", "page.golden")
