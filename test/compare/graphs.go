@@ -201,10 +201,10 @@ func (l *lab) graph(o orderer, nodes []node) (Sample, error) {
 }
 
 // critical returns the longest chain of the nodes' own times, in seconds: from the request
-// that wrote a node to the status that says it is ready. A node must have been written after
-// its dependencies were ready.
+// that wrote a node to the answer to the status that says it is ready. A node must have been
+// written after that status of its dependencies arrived: a watch may see it before the answer.
 func critical(nodes []node, log []auditlog.Request, namespace string) (float64, error) {
-	sent, ready := map[string]time.Time{}, map[string]time.Time{}
+	sent, arrived, ready := map[string]time.Time{}, map[string]time.Time{}, map[string]time.Time{}
 	for _, r := range log {
 		if r.Resource != "deployments" || r.Namespace != namespace || r.Code >= 300 || r.DryRun {
 			continue
@@ -221,7 +221,7 @@ func critical(nodes []node, log []auditlog.Request, namespace string) (float64, 
 				return 0, err
 			}
 			if _, known := ready[name]; !known && answer.Status.ReadyReplicas > 0 {
-				ready[name] = r.Answered
+				arrived[name], ready[name] = r.Arrived, r.Answered
 			}
 		}
 	}
@@ -232,7 +232,7 @@ func critical(nodes []node, log []auditlog.Request, namespace string) (float64, 
 		}
 		begin := time.Duration(0)
 		for _, name := range n.after {
-			if sent[n.name].Before(ready[name]) {
+			if sent[n.name].Before(arrived[name]) {
 				return 0, fmt.Errorf("%s was applied before %s was ready", n.name, name)
 			}
 			begin = max(begin, ends[name])

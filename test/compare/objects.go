@@ -43,14 +43,14 @@ func (l *lab) objects(w work) (Part, error) {
 	return part, nil
 }
 
-// order returns the peers in the order of a round: rotated, and every second time reversed.
+// order returns the peers in the order of a round: every second time reversed, so that those
+// whose ratio matters, which are neighbours, are measured close to each other.
 func order(peers []peer, round int) []peer {
-	by := round % len(peers)
-	rotated := append(slices.Clone(peers[by:]), peers[:by]...)
+	peers = slices.Clone(peers)
 	if round%2 == 1 {
-		slices.Reverse(rotated)
+		slices.Reverse(peers)
 	}
-	return rotated
+	return peers
 }
 
 // spent reports whether a command has failed, or taken as much time as it may.

@@ -125,7 +125,7 @@ func (c choice) all() []struct {
 	for _, size := range or(c.sizes, 25_000, 100_000) {
 		filter = append(filter, alone(func(l *lab) (Part, error) { return l.filter(size, c.roundsOf(size)) }))
 	}
-	for _, size := range or(c.sizes, 1000, 5000) {
+	for _, size := range or(c.sizes, 1000) {
 		builds = append(builds, alone(func(l *lab) (Part, error) { return l.kustomize(size, c.roundsOf(size)) }))
 	}
 	for _, shape := range shapes() {
