@@ -5,8 +5,11 @@
 //	go run ./test/compare page   # writes docs/benchmarks.md and its pictures from the results
 //	go run ./test/compare check  # compares the results with the limits
 //
-// The environment chooses a part, which replaces that part of the results: WORK=objects,plan
-// SIZES=100,1000 DELAYS=5ms ROUNDS=3 PEERS="kapp,Helm".
+// The environment chooses a part, which replaces that part of the results:
+//
+//	WORK=objects,far,scale,move,plan,filter,kustomize,graphs,programs,tries
+//	SIZES=100,1000 DELAYS=5ms ROUNDS=3 PEERS="kapp;Helm"
+//	TRY="flux vault" SHUFFLES=10  # the streams of tries and programs, and in how many orders
 package main
 
 import (

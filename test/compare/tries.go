@@ -15,19 +15,19 @@ import (
 	"github.com/ordapply/ordapply/test/corpora"
 )
 
-// tries runs test/firsttry, without the real streams if their folder is not named.
-func (l *lab) tries(shuffles int) (Part, error) {
+// tries runs test/firsttry on streams and programs; on all if none are named, but without the
+// real streams if their folder is not.
+func (l *lab) tries(shuffles int, streams []string) (Part, error) {
 	part := Part{Work: "tries"}
 	if err := l.build("firsttry", ".", "./test/firsttry"); err != nil {
 		return part, err
 	}
 	record := filepath.Join(l.dir, "tries.json")
-	args := []string{"-shuffles", strconv.Itoa(shuffles), "-json", record}
-	if _, err := corpora.Dir(); err != nil {
+	if _, err := corpora.Dir(); err != nil && len(streams) == 0 {
 		l.log("the real streams are left out: %s", err)
-		args = append(args, "unkind")
+		streams = []string{"unkind"}
 	}
-	cmd := exec.Command(l.programs["firsttry"], append(args, strings.Fields(os.Getenv("TRY"))...)...)
+	cmd := exec.Command(l.programs["firsttry"], append([]string{"-shuffles", strconv.Itoa(shuffles), "-json", record}, streams...)...)
 	cmd.Stdout, cmd.Stderr = l.progress, l.progress
 	failed := cmd.Run() // also if a stream fails, which the table shows
 	text, err := os.ReadFile(record)
@@ -37,10 +37,10 @@ func (l *lab) tries(shuffles int) (Part, error) {
 	return part, json.Unmarshal(text, &part.Tries)
 }
 
-// programs runs the measurement of test/unkind.
-func programs(*lab) (Part, error) {
+// programs runs the measurement of test/unkind, of all programs if none are named.
+func programs(names []string) (Part, error) {
 	part := Part{Work: "programs"}
-	cmd := exec.Command("go", "test", "./test/unkind", "-run", "^TestTime$/"+os.Getenv("TRY"), "-count=1", "-v", "-timeout", "2h")
+	cmd := exec.Command("go", "test", "./test/unkind", "-run", "^TestTime$/"+strings.Join(names, "|"), "-count=1", "-v", "-timeout", "2h")
 	cmd.Env = append(os.Environ(), "ORDAPPLY_TIME=1")
 	out, failed := cmd.CombinedOutput() // also if a time is over the test's limit
 	var err error

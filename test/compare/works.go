@@ -24,10 +24,10 @@ func alone(m measurement) measurement {
 
 // choice is what the environment chooses; empty fields leave the defaults.
 type choice struct {
-	works, peers []string
-	sizes        []int
-	delays       []time.Duration
-	rounds       int
+	works, peers, tries []string
+	sizes               []int
+	delays              []time.Duration
+	rounds, shuffles    int
 }
 
 func environment() (c choice, err error) {
@@ -53,9 +53,12 @@ func environment() (c choice, err error) {
 		}
 		c.delays = append(c.delays, delay)
 	}
-	if text := os.Getenv("ROUNDS"); text != "" {
-		if c.rounds, err = strconv.Atoi(text); err != nil {
-			return c, fmt.Errorf("ROUNDS: %w", err)
+	c.tries, c.shuffles = strings.Fields(os.Getenv("TRY")), 1
+	for name, value := range map[string]*int{"ROUNDS": &c.rounds, "SHUFFLES": &c.shuffles} {
+		if text := os.Getenv(name); text != "" {
+			if *value, err = strconv.Atoi(text); err != nil {
+				return c, fmt.Errorf("%s: %w", name, err)
+			}
 		}
 	}
 	return c, nil
@@ -83,14 +86,6 @@ func (c choice) roundsOf(size int) int {
 		return 6
 	}
 	return 5
-}
-
-// shuffles returns the number of shuffles of each stream.
-func (c choice) shuffles() int {
-	if c.rounds > 0 {
-		return c.rounds
-	}
-	return 10
 }
 
 // all returns the names of all works with the measurements that are chosen of each.
@@ -137,7 +132,8 @@ func (c choice) all() []struct {
 	}{
 		{"objects", lives}, {"far", far}, {"scale", scale}, {"move", move},
 		{"plan", plan}, {"filter", filter}, {"kustomize", builds}, {"graphs", graph},
-		{"programs", []measurement{alone(programs)}}, {"tries", []measurement{alone(func(l *lab) (Part, error) { return l.tries(c.shuffles()) })}},
+		{"programs", []measurement{alone(func(*lab) (Part, error) { return programs(c.tries) })}},
+		{"tries", []measurement{alone(func(l *lab) (Part, error) { return l.tries(c.shuffles, c.tries) })}},
 	}
 }
 
