@@ -88,6 +88,9 @@ func TestGrowthIsChecked(t *testing.T) {
 	r.add(lives(5000, map[string]float64{plain: 1}, 3))
 	r.add(lives(50_000, map[string]float64{plain: 10}, 3))
 	require.Equal(t, "kept", verdicts(r)[what])
+	e, ok := r.slope("objects", plain, "no-op", 5000, 50_000, wall)
+	require.True(t, ok)
+	require.InDeltaSlice(t, []float64{1, 0.991, 1.009}, []float64{e.Median, e.Low, e.High}, 0.001, "rounds differ by 2 %")
 	r.add(lives(50_000, map[string]float64{plain: 20}, 3))
 	require.Equal(t, "NOT KEPT", verdicts(r)[what])
 }
