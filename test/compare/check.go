@@ -144,7 +144,7 @@ func printChecks(out io.Writer, r Results) error {
 		return err
 	}
 	if lost > 0 {
-		return errors.New(fmt.Sprint(lost, " limits are not kept"))
+		return errors.New(fmt.Sprint(lost, " limits are not kept, or not measured"))
 	}
 	return nil
 }

@@ -104,23 +104,20 @@ func metrics() []named {
 func writeBetter(b *strings.Builder, r Results, _ map[string]string) {
 	var rows [][]string
 	for _, part := range r.Parts {
-		for _, other := range allPeers() {
-			if other.name == floor {
+		for _, other := range part.names() {
+			if other == floor || strings.HasPrefix(other, plain) {
 				continue
 			}
+			against := part.against(other)
 			for _, phase := range part.phases() {
 				for _, m := range metrics() {
-					against := other.against
-					if len(part.of(against, phase)) == 0 {
-						against = plain // where there is no set
-					}
-					ratio, ok := part.ratio(against, other.name, phase, m.of)
+					ratio, ok := part.ratio(against, other, phase, m.of)
 					if !ok || ratio.Low <= 1 {
 						continue
 					}
 					ours, _ := part.estimate(against, phase, m.of)
-					theirs, _ := part.estimate(other.name, phase, m.of)
-					rows = append(rows, []string{part.title(), phase, m.name, other.name, number(theirs.Median) + m.unit, against, number(ours.Median) + m.unit, interval(ratio)})
+					theirs, _ := part.estimate(other, phase, m.of)
+					rows = append(rows, []string{part.title(), phase, m.name, other, number(theirs.Median) + m.unit, against, number(ours.Median) + m.unit, interval(ratio)})
 				}
 			}
 		}
@@ -134,6 +131,17 @@ func writeBetter(b *strings.Builder, r Results, _ map[string]string) {
 	table(b, []string{"work", "run", "figure", "better", "", "than", "", "ratio"}, rows)
 }
 
+// against returns the way of ordapply that does the same work as a peer: with an apply set if
+// the peer has an inventory, where there is one.
+func (p Part) against(other string) string {
+	for _, known := range choosePeers(other) {
+		if len(p.of(known.against, p.phases()[0])) > 0 {
+			return known.against
+		}
+	}
+	return plain
+}
+
 // phases returns the phases of a part in order of appearance.
 func (p Part) phases() []string {
 	var found []string
@@ -145,14 +153,9 @@ func (p Part) phases() []string {
 	return found
 }
 
-// names returns the peers of a part in the order of the table of peers, then of appearance.
+// names returns the peers of a part in order of appearance.
 func (p Part) names() []string {
 	var found []string
-	for _, known := range allPeers() {
-		if slices.ContainsFunc(p.Samples, func(s Sample) bool { return s.Peer == known.name }) {
-			found = append(found, known.name)
-		}
-	}
 	for _, s := range p.Samples {
 		if !slices.Contains(found, s.Peer) {
 			found = append(found, s.Peer)
