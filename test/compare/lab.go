@@ -9,9 +9,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/ordapply/ordapply/test/auditlog"
@@ -24,6 +26,7 @@ type lab struct {
 	dir      string
 	programs map[string]string // paths, by the first word of a command
 	progress io.Writer
+	stop     chan os.Signal       // ends the run at the next command
 	targets  int                  // so far
 	running  *testcluster.Cluster // nil: none
 	// Of the running control plane:
@@ -35,7 +38,8 @@ type lab struct {
 
 // openLab finds the programs that are measured, and builds the small ones.
 func openLab(dir string, progress io.Writer) (*lab, error) {
-	l := &lab{dir: dir, programs: map[string]string{}, progress: progress}
+	l := &lab{dir: dir, programs: map[string]string{}, progress: progress, stop: make(chan os.Signal, 1)}
+	signal.Notify(l.stop, os.Interrupt, syscall.SIGTERM)
 	errs := []error{l.build("meter", ".", "./test/compare/meter"), l.build("floor", ".", "./test/bench/bare")}
 	for _, name := range []string{"ordapply", "sortorder", "localcluster", "kustomize", "kapp", "kapply", "helm"} {
 		file := name
@@ -209,6 +213,11 @@ func (l *lab) run(command []string, stdin string) (Sample, error) {
 		}
 	}
 	out, err := cmd.Output()
+	select {
+	case s := <-l.stop: // which may have ended the command too
+		return Sample{}, fmt.Errorf("stopped: %s", s)
+	default:
+	}
 	var failed *exec.ExitError
 	if errors.As(err, &failed) {
 		return Sample{Failed: lastLine(output)}, nil

@@ -77,12 +77,12 @@ func run(results *Results, progress io.Writer) (err error) {
 	for _, part := range chosen {
 		begin := time.Now()
 		measured, err := part(l)
-		if err != nil {
-			return err
+		if len(measured.Samples)+len(measured.Tries) > 0 { // also of a part that ended early
+			measured.Taken = taken
+			results.add(measured)
+			err = errors.Join(err, results.save(resultsFile))
 		}
-		measured.Taken = taken
-		results.add(measured)
-		if err := results.save(resultsFile); err != nil {
+		if err != nil {
 			return err
 		}
 		l.log("%s took %s", measured.title(), time.Since(begin).Round(time.Second))
