@@ -84,8 +84,8 @@ func (l *lab) life(w work, p peer, round int, phases []string) ([]Sample, error)
 	if len(phases) == 0 {
 		return nil, nil
 	}
-	if err := l.warmUp(w, p); err != nil {
-		return nil, err
+	if failed, err := l.warmUp(w, p); err != nil || failed != "" {
+		return []Sample{{Peer: p.name, Phase: phases[0], Round: round, Failed: failed}}, err
 	}
 	t, err := l.target(w.delay)
 	if err != nil {
@@ -116,24 +116,21 @@ func (l *lab) life(w work, p peer, round int, phases []string) ([]Sample, error)
 }
 
 // warmUp runs a peer on ten objects once on each control plane, so that its caches of it
-// are filled.
-func (l *lab) warmUp(w work, p peer) error {
+// are filled. It returns the peer's error, if it fails with them.
+func (l *lab) warmUp(w work, p peer) (failed string, err error) {
 	if _, err := l.cluster("--light"); err != nil {
-		return err
+		return "", err
 	}
 	key := fmt.Sprint(p.name, w.delay)
 	if l.warm[key] {
-		return nil
+		return "", nil
 	}
 	l.warm[key] = true
 	samples, err := l.life(work{size: 10, delay: w.delay}, p, 0, []string{"first", "no-op", "delete"})
 	if err != nil {
-		return err
+		return "", err
 	}
-	if failed := samples[len(samples)-1].Failed; failed != "" {
-		return fmt.Errorf("with ten objects: %s", failed)
-	}
-	return nil
+	return samples[len(samples)-1].Failed, nil
 }
 
 // stream writes the stream, and what else the peer needs.
