@@ -145,6 +145,9 @@ func (l *lab) ordered(shape string, rounds int) (Part, error) {
 			slices.Reverse(by)
 		}
 		for _, o := range by {
+			if part.spent(o.name, "ready") {
+				continue
+			}
 			s, err := l.graph(o, graphs()[shape])
 			if err != nil {
 				return part, fmt.Errorf("%s, %s: %w", shape, o.name, err)

@@ -74,8 +74,10 @@ func or[T any](chosen []T, defaults ...T) []T {
 	return defaults
 }
 
-// roundsOf returns the number of rounds for a number of objects: fewer than six give no
-// interval with 95 % confidence.
+// fewest is the number of rounds that give an interval with 95 % confidence.
+const fewest = 6
+
+// roundsOf returns the number of rounds for a number of objects.
 func (c choice) roundsOf(size int) int {
 	switch {
 	case c.rounds > 0:
@@ -83,7 +85,7 @@ func (c choice) roundsOf(size int) int {
 	case size <= 1000:
 		return 9
 	case size <= 20_000:
-		return 6
+		return fewest
 	}
 	return 5
 }
@@ -95,7 +97,11 @@ func (c choice) all() []struct {
 } {
 	objects := func(size int, delay time.Duration, peers ...string) measurement {
 		return func(l *lab) (Part, error) {
-			return l.objects(work{size, delay, c.roundsOf(size), l.present(choosePeers(or(c.peers, peers...)...))})
+			rounds := c.roundsOf(size)
+			if delay > 0 {
+				rounds = min(rounds, fewest)
+			}
+			return l.objects(work{size, delay, rounds, l.present(choosePeers(or(c.peers, peers...)...))})
 		}
 	}
 	var lives, far, scale, move []measurement
@@ -124,7 +130,7 @@ func (c choice) all() []struct {
 		builds = append(builds, alone(func(l *lab) (Part, error) { return l.kustomize(size, c.roundsOf(size)) }))
 	}
 	for _, shape := range shapes() {
-		graph = append(graph, func(l *lab) (Part, error) { return l.ordered(shape, c.roundsOf(0)) })
+		graph = append(graph, func(l *lab) (Part, error) { return l.ordered(shape, min(fewest, c.roundsOf(0))) })
 	}
 	return []struct {
 		name  string
