@@ -41,17 +41,17 @@ func growth(title string, parts []Part, phase string, of metric) string {
 			l.points = append(l.points, [2]float64{float64(p.Size), e.Median})
 		}
 	}
-	return draw(title, "objects", lines)
+	return draw(title, lines)
 }
 
 // draw draws lines as SVG, with logarithmic axes and their names at their ends.
-func draw(title, unit string, lines []line) string {
+func draw(title string, lines []line) string {
 	x, y := axis(lines, 0), axis(lines, 1)
 	px := func(v float64) float64 { return left + plotWidth*x.share(v) }
 	py := func(v float64) float64 { return top + plotHeight*(1-y.share(v)) }
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f"><title>%s</title><style>%s</style>`+"\n", chartWidth, chartHeight, escape(title), chartStyle)
-	fmt.Fprintf(&b, `<text x="%.0f" y="20">%s</text><text x="%.0f" y="%.0f" text-anchor="end">%s</text>`+"\n", left, escape(title), left+plotWidth, chartHeight-2, escape(unit))
+	fmt.Fprintf(&b, `<text x="%.0f" y="20">%s</text><text x="%.0f" y="%.0f" text-anchor="end">%s</text>`+"\n", left, escape(title), left+plotWidth, chartHeight-2, "objects")
 	for _, v := range x.ticks() {
 		fmt.Fprintf(&b, `<path class="grid" d="M%.1f %.0fV%.0f"/><text x="%.1f" y="%.0f" text-anchor="middle">%s</text>`+"\n", px(v), top, top+plotHeight, px(v), top+plotHeight+16, tick(v))
 	}

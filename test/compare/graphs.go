@@ -161,7 +161,7 @@ func (l *lab) ordered(shape string, rounds int) (Part, error) {
 }
 
 func (l *lab) graph(o orderer, nodes []node) (Sample, error) {
-	if _, err := l.cluster(); err != nil {
+	if err := l.up(); err != nil {
 		return Sample{}, err
 	}
 	t, err := l.target(0)
@@ -177,7 +177,7 @@ func (l *lab) graph(o orderer, nodes []node) (Sample, error) {
 		return Sample{}, err
 	}
 	if o.name == "kapply" {
-		if err := inventory(l, t); err != nil {
+		if err := inventory(t); err != nil {
 			return Sample{}, err
 		}
 	}

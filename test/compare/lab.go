@@ -112,28 +112,28 @@ func (l *lab) version(program string) (string, error) {
 // fullLog is the size of an audit log, in bytes, after which a control plane is replaced.
 const fullLog = 300 << 20
 
-// cluster returns a running control plane with these flags, a new one if the old one's
-// audit log is full.
-func (l *lab) cluster(flags ...string) (*testcluster.Cluster, error) {
+// up makes sure that a control plane with these flags runs: a new one if the old one's audit
+// log is full.
+func (l *lab) up(flags ...string) error {
 	if l.running != nil {
 		size, err := l.logSize()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if size < fullLog && l.flags == strings.Join(flags, " ") {
-			return l.running, nil
+			return nil
 		}
 		if err := l.close(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	cluster, err := testcluster.Up(l.programs["localcluster"], filepath.Join(l.dir, "cluster"), io.Discard, flags...)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	l.running, l.flags = cluster, strings.Join(flags, " ")
 	l.warm, l.roads = map[string]bool{}, map[time.Duration]string{0: cluster.Kubeconfig}
-	return cluster, nil
+	return nil
 }
 
 // close stops the control plane.

@@ -7,7 +7,7 @@ func (l *lab) move(size, rounds int) (Part, error) {
 	part := Part{Work: "move", Size: size}
 	without, with := choosePeers(plain)[0], choosePeers(set)[0]
 	for round := range rounds {
-		if _, err := l.cluster("--light"); err != nil {
+		if err := l.up("--light"); err != nil {
 			return part, err
 		}
 		t, err := l.target(0)
@@ -15,7 +15,7 @@ func (l *lab) move(size, rounds int) (Part, error) {
 			return part, err
 		}
 		defer t.remove()
-		if err := l.stream(without, t, size, false); err != nil {
+		if err := stream(without, t, size, false); err != nil {
 			return part, err
 		}
 		for _, step := range []struct {

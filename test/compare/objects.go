@@ -99,7 +99,7 @@ func (l *lab) life(w work, p peer, round int, phases []string) ([]Sample, error)
 			command = p.delete(t)
 		}
 		if phase == "first" || phase == "change" {
-			if err := l.stream(p, t, w.size, phase == "change"); err != nil {
+			if err := stream(p, t, w.size, phase == "change"); err != nil {
 				return nil, err
 			}
 		}
@@ -118,7 +118,7 @@ func (l *lab) life(w work, p peer, round int, phases []string) ([]Sample, error)
 // warmUp runs a peer on ten objects once on each control plane, so that its caches of it
 // are filled. It returns the peer's error, if it fails with them.
 func (l *lab) warmUp(w work, p peer) (failed string, err error) {
-	if _, err := l.cluster("--light"); err != nil {
+	if err := l.up("--light"); err != nil {
 		return "", err
 	}
 	key := fmt.Sprint(p.name, w.delay)
@@ -134,11 +134,11 @@ func (l *lab) warmUp(w work, p peer) (failed string, err error) {
 }
 
 // stream writes the stream, and what else the peer needs.
-func (l *lab) stream(p peer, t target, size int, changed bool) error {
+func stream(p peer, t target, size int, changed bool) error {
 	if err := configMaps(t.file(), t.namespace, 0, size, changed); err != nil || p.prepare == nil {
 		return err
 	}
-	return p.prepare(l, t)
+	return p.prepare(t)
 }
 
 // configMaps writes the ConfigMaps from one number to another. One of them changes.
@@ -159,7 +159,7 @@ func configMaps(file, namespace string, from, to int, changed bool) error {
 }
 
 // inventory writes the inventory template of cli-utils beside the stream, once.
-func inventory(l *lab, t target) error {
+func inventory(t target) error {
 	template := filepath.Join(t.dir, "inventory-template.yaml")
 	if _, err := os.Stat(template); err == nil {
 		return nil
@@ -168,7 +168,7 @@ func inventory(l *lab, t target) error {
 }
 
 // chart writes the stream as a Helm chart. Helm refuses files of more than 5 MiB.
-func chart(_ *lab, t target) error {
+func chart(t target) error {
 	text, err := os.ReadFile(t.file())
 	if err != nil {
 		return err

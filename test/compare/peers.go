@@ -13,7 +13,7 @@ type peer struct {
 	// apply is used for the first apply, the no-op and the change.
 	apply, delete func(t target) []string
 	// prepare writes the files that the program needs beside the stream; nil: none.
-	prepare func(l *lab, t target) error
+	prepare func(t target) error
 	// against is the way of ordapply that does the same work: with an apply set, or without.
 	against string
 }

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// writeObjects prints the life of ConfigMaps of all sizes.
+func writeObjects(b *strings.Builder, r Results, pictures map[string]string) {
+	var parts []Part
+	for _, p := range r.Parts {
+		if p.Work == "objects" && p.Delay == 0 {
+			parts = append(parts, p)
+		}
+	}
+	if len(parts) == 0 {
+		return
+	}
+	b.WriteString("## Apply, apply again, change one, delete\n\nConfigMaps of 200 bytes in a namespace.\n\n")
+	for _, phase := range parts[0].phases() {
+		name := "objects-" + phase + ".svg"
+		pictures[name] = growth("seconds of "+phase, parts, phase, wall)
+		fmt.Fprintf(b, "![Seconds by number of objects, %s](benchmarks/%s)\n", phase, name)
+	}
+	pictures["objects-memory.svg"] = growth("MiB of the first apply", parts, "first", peak)
+	b.WriteString("![Memory by number of objects](benchmarks/objects-memory.svg)\n\n")
+	for _, p := range parts {
+		fmt.Fprintf(b, "### Objects: %s\n\n", grouped(p.Size))
+		b.WriteString("Seconds:\n\n")
+		table(b, append([]string{""}, p.phases()...), p.rows(func(name, phase string) string { return p.cell(name, phase, wall, 1) }))
+		b.WriteString("Of the client: seconds of CPU, peak memory in MiB, requests for each object:\n\n")
+		figures := []struct {
+			name string
+			of   metric
+			per  int
+		}{{"CPU", cpu, 1}, {"memory", peak, 1}, {"requests", requests, p.Size}}
+		head := []string{""}
+		for _, f := range figures {
+			for _, phase := range p.phases() {
+				head = append(head, f.name+", "+phase)
+			}
+		}
+		var rows [][]string
+		for _, name := range p.names() {
+			row := []string{name}
+			for _, f := range figures {
+				for _, phase := range p.phases() {
+					row = append(row, p.median(name, phase, f.of, float64(f.per)))
+				}
+			}
+			rows = append(rows, row)
+		}
+		table(b, head, rows)
+	}
+}
+
+// writeFar prints how the times grow with the distance of the API server.
+func writeFar(b *strings.Builder, r Results, _ map[string]string) {
+	for i, p := range slices.DeleteFunc(slices.Clone(r.Parts), func(p Part) bool { return p.Work != "objects" || p.Delay == 0 }) {
+		if i == 0 {
+			b.WriteString("## From a distance\n\nA proxy adds a delay to each round trip to the API server.\n\n")
+		}
+		fmt.Fprintf(b, "%s objects, %s added, seconds:\n\n", grouped(p.Size), p.Delay.Round(time.Millisecond))
+		table(b, append([]string{""}, p.phases()...), p.rows(func(name, phase string) string { return p.cell(name, phase, wall, 1) }))
+	}
+}
+
+// writeSlopes prints how the costs grow from each size to the next.
+func writeSlopes(b *strings.Builder, r Results, _ map[string]string) {
+	var sizes []int
+	for _, p := range r.Parts {
+		if p.Work == "objects" && p.Delay == 0 && p.Size >= 1000 {
+			sizes = append(sizes, p.Size)
+		}
+	}
+	if len(sizes) < 2 {
+		return
+	}
+	head := []string{"", ""}
+	for _, size := range sizes[1:] {
+		head = append(head, "to "+grouped(size)+": time", "CPU", "memory")
+	}
+	var rows [][]string
+	for _, name := range []string{floor, plain, set} {
+		for _, phase := range []string{"first", "no-op", "change", "delete"} {
+			row := []string{name, phase}
+			for i, size := range sizes[1:] {
+				for _, of := range []metric{wall, cpu, peak} {
+					cell := "–"
+					if e, ok := r.slope("objects", name, phase, sizes[i], size, of); ok {
+						cell = number(e.Median)
+					}
+					row = append(row, cell)
+				}
+			}
+			rows = append(rows, row)
+		}
+	}
+	fmt.Fprintf(b, "## Growth\n\nThe exponent by which a cost grows from one size to the next, from %s objects: 1 is linear, less is better.\n\n", grouped(sizes[0]))
+	table(b, head, rows)
+}
+
+// writeGraphs prints how long graphs of Deployments take.
+func writeGraphs(b *strings.Builder, r Results, _ map[string]string) {
+	about := map[string]string{
+		shapes()[0]: "Ten Deployments, each ready 0.5 s after its Pod is created, each after the one before it.",
+		shapes()[1]: "Four diamonds in a chain: two Deployments after one, another after both.",
+		shapes()[2]: "Two independent chains of four Deployments; the first of one chain takes 3 s, the last of the other too.",
+	}
+	heading := "## Order\n\nDeployments with the dependencies that each program reads, until all are ready: whole process, and over the critical path, the longest " +
+		"chain of the Deployments' own times, each from the request that wrote it to the status that says it is ready, in the audit log. " +
+		"A run fails if one was written before its dependencies were ready. Helm orders no Deployments.\n\n"
+	for _, shape := range shapes() {
+		for _, p := range r.Parts {
+			if p.Work != shape {
+				continue
+			}
+			fmt.Fprintf(b, "%s**%s.** %s\n\n", heading, strings.ToUpper(shape[:1])+shape[1:], about[shape])
+			heading = ""
+			over := func(s Sample) float64 { return s.Wall / s.Critical }
+			var rows [][]string
+			for _, name := range p.names() {
+				rows = append(rows, []string{name, p.cell(name, "ready", wall, 1), p.cell(name, "ready", over, 1), p.cell(name, "ready", requests, float64(p.Size))})
+			}
+			table(b, []string{"", "seconds", "over the critical path", "requests for each object"}, rows)
+		}
+	}
+}
+
+// writePlan prints the cost of planning.
+func writePlan(b *strings.Builder, r Results, pictures map[string]string) {
+	var parts []Part
+	for _, p := range r.Parts {
+		if p.Work == "plan" {
+			parts = append(parts, p)
+		}
+	}
+	if len(parts) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "## Planning\n\nApplications of a Deployment with a ConfigMap, a Secret, a ServiceAccount and a custom resource, about two edges a resource. "+
+		"Planning is the planner alone, after the manifests were read: ordapply's, kapp's change graph and cli-utils' graph sort, "+
+		"these up to %s resources. The command is `ordapply plan --dry-run=client`, which also reads YAML.\n\n", grouped(peersPlan))
+	pictures["plan.svg"] = growth("seconds of planning", parts, "plan", wall)
+	b.WriteString("![Seconds of planning by number of resources](benchmarks/plan.svg)\n\n")
+	var rows [][]string
+	for _, p := range parts {
+		for _, name := range p.names() {
+			rows = append(rows, []string{
+				grouped(p.Size), name, p.cell(name, "plan", wall, 1), p.cell(name, "plan", cpu, 1), p.cell(name, "plan", peak, 1),
+				p.cell(name, "command", wall, 1), p.cell(name, "command", peak, 1),
+			})
+		}
+	}
+	table(b, []string{"resources", "", "planning, s", "CPU, s", "memory, MiB", "command, s", "memory, MiB"}, rows)
+}
+
+// writeFunction prints the cost of the function as a filter and in kustomize builds.
+func writeFunction(b *strings.Builder, r Results, _ map[string]string) {
+	heading := "## The function\n\n`sortorder` with one selector, as a filter and inside `kustomize build`, next to functions that do nothing. Every second document is placed.\n\n"
+	var rows [][]string
+	for _, p := range r.Parts {
+		for _, phase := range []string{"filter", "build"} {
+			for _, name := range p.names() {
+				if (p.Work == "filter" || p.Work == "kustomize build") && len(p.of(name, phase)) > 0 {
+					rows = append(rows, []string{p.Work, grouped(p.Size), name, p.cell(name, phase, wall, 1), p.cell(name, phase, cpu, 1), p.cell(name, phase, peak, 1)})
+				}
+			}
+		}
+	}
+	if len(rows) > 0 {
+		b.WriteString(heading)
+		table(b, []string{"", "documents", "", "seconds", "CPU, s", "memory of the largest process, MiB"}, rows)
+	}
+}
+
+// writePrograms prints how long the installs of programs take.
+func writePrograms(b *strings.Builder, r Results, _ map[string]string) {
+	part := r.part("programs", 0, 0)
+	if len(part.Samples) == 0 {
+		return
+	}
+	b.WriteString("## Until a program is ready\n\n[Models of programs](../test/unkind/doc.go) whose Pods wait for other objects. By itself: `kubectl apply --server-side` of everything, every 0.2 s until it is accepted, and until all Pods are ready.\n\n")
+	var rows [][]string
+	for _, s := range part.Samples {
+		rows = append(rows, []string{s.Phase, number(s.Critical), number(s.Wall), number(s.Wall / s.Critical)})
+	}
+	table(b, []string{"", "by itself, s", "ordapply, s", "ratio"}, rows)
+}
+
+// writeTries prints the table of make first-try.
+func writeTries(b *strings.Builder, r Results, _ map[string]string) {
+	part := r.part("tries", 0, 0)
+	if len(part.Tries) == 0 {
+		return
+	}
+	b.WriteString("## The first try\n\nReal streams, and the same models of programs, on empty control planes: ordapply with the objects in several orders, kubectl once as the stream stands, and again every 5 s. [Objects that cannot be applied at all](../test/firsttry/streams.go) are left out.\n\n")
+	var rows [][]string
+	for _, t := range part.Tries {
+		if !t.Refused {
+			rows = append(rows, []string{t.Stream, fmt.Sprint(t.Objects), fmt.Sprintf("%d of %d", t.Good, t.Tries), number(t.Slowest), number(t.Grace), t.Once, t.Loop})
+		}
+	}
+	table(b, []string{"", "objects", "ordapply succeeds", "slowest, s", "of that grace, s", "kubectl once", "kubectl in a loop"}, rows)
+}
