@@ -135,22 +135,22 @@ func (l *lab) warmUp(w work, p peer) (failed string, err error) {
 
 // stream writes the stream, and what else the peer needs.
 func stream(p peer, t target, size int, changed bool) error {
-	if err := configMaps(t.file(), t.namespace, 0, size, changed); err != nil || p.prepare == nil {
+	if err := configMaps(t.file(), t.namespace, size, changed); err != nil || p.prepare == nil {
 		return err
 	}
 	return p.prepare(t)
 }
 
-// configMaps writes the ConfigMaps from one number to another. One of them changes.
-func configMaps(file, namespace string, from, to int, changed bool) error {
+// configMaps writes ConfigMaps, the first one with another text if it is changed.
+func configMaps(file, namespace string, size int, changed bool) error {
 	f, err := os.Create(file)
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriter(f)
-	for i := from; i < to; i++ {
+	for i := range size {
 		text := strings.Repeat("x", 200)
-		if changed && i == from {
+		if changed && i == 0 {
 			text = "changed"
 		}
 		fmt.Fprintf(out, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%d, namespace: %s}\ndata: {text: %q}\n---\n", i, namespace, text)
