@@ -53,7 +53,8 @@ func order(peers []peer, round int) []peer {
 	return peers
 }
 
-// spent reports whether a command has failed, or taken as much time as it may.
+// spent reports whether a command has failed, or taken as much time as it may. The floor and
+// ordapply are measured in all rounds, because limits are about their ratio.
 func (p Part) spent(peer, phase string) bool {
 	sum := 0.0
 	for _, s := range p.Samples {
@@ -63,7 +64,7 @@ func (p Part) spent(peer, phase string) bool {
 			}
 		}
 	}
-	return sum > patience.Seconds()
+	return sum > patience.Seconds() && peer != floor && !strings.HasPrefix(peer, plain)
 }
 
 func shown(samples []Sample) string {

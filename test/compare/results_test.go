@@ -104,6 +104,18 @@ func TestOrderAlternates(t *testing.T) {
 	require.Equal(t, peers, names(order(allPeers(), 1)))
 }
 
+// A failed command is not repeated, nor a peer's after two minutes.
+func TestSpent(t *testing.T) {
+	part := lives(1000, map[string]float64{floor: 50, "kapp": 50}, 2)
+	require.False(t, part.spent("kapp", "first"))
+	part = lives(1000, map[string]float64{floor: 50, "kapp": 50}, 3)
+	require.True(t, part.spent("kapp", "first"))
+	require.False(t, part.spent("kapp", "change"))
+	require.False(t, part.spent(floor, "first"))
+	part.Samples = append(part.Samples, Sample{Peer: floor, Phase: "first", Failed: "over 2m0s"})
+	require.True(t, part.spent(floor, "first"))
+}
+
 func names(peers []peer) []string {
 	var found []string
 	for _, p := range peers {
