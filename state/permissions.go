@@ -95,11 +95,12 @@ func MemberPermissions(promise applyset.Parent, kinds kube.Kinds, verbs ...strin
 
 // ViewPermissions returns the permissions for showing a set and its members, once or
 // continuously. Only the latter lists the parent; without that permission the whole set is
-// read every time.
+// read every time. Without that for the Lease, the holder of the lock is not shown.
 func ViewPermissions(promise applyset.Parent, kind kube.Kind, namespace string, kinds kube.Kinds) kube.Permissions {
 	p := MemberPermissions(promise, kinds, "list")
 	p.Required = append(p.Required, kube.Permission{Verb: "list", Resource: kube.CoreKind("secrets").Resource, Namespace: namespace})
-	p.Optional = append(p.Optional, kube.Permission{Verb: "list", Resource: kind.Resource, Namespace: promise.ID.Namespace, Name: promise.ID.Name})
+	p.Optional = append(p.Optional, kube.Permission{Verb: "list", Resource: kind.Resource, Namespace: promise.ID.Namespace, Name: promise.ID.Name},
+		kube.Permission{Verb: "get", Resource: lease.Kind().Resource, Namespace: namespace, Name: lease.Of(promise.ID, namespace).Name})
 	return p
 }
 
