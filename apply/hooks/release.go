@@ -47,9 +47,7 @@ func (a *Around) AddTo(ctx context.Context, to *preview.Preview) error {
 	if err != nil {
 		return err
 	}
-	for _, err := range a.fieldErrors(ctx, events) {
-		to.HookErrors = append(to.HookErrors, err)
-	}
+	to.HookErrors = append(to.HookErrors, a.fieldErrors(ctx, events)...)
 	for _, hookEvent := range events {
 		to.HookEvents = append(to.HookEvents, string(hookEvent))
 		for _, hook := range a.Hooks.Of(hookEvent) {

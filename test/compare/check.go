@@ -65,7 +65,7 @@ func checks(r Results) []check {
 		all = append(all, c)
 	}
 	for _, size := range []int{1000, 20_000} {
-		part := r.part("objects", size, 0)
+		part := r.part("objects", size)
 		for i, ours := range []string{plain, set} {
 			e, ok := part.ratio(ours, floor, "first", wall)
 			most(fmt.Sprintf("first apply of %s objects over the floor, %s", grouped(size), ours), []float64{1.10, 1.15}[i], "", e, ok)
@@ -76,17 +76,17 @@ func checks(r Results) []check {
 			most(fmt.Sprintf("no-op of %s objects over the fastest peer's (%s), %s", grouped(size), best, ours), 1.0/6, "", e, ok && both)
 		}
 	}
-	e, ok := r.part("move", 20_000, 0).estimate(set, "move", requests)
+	e, ok := r.part("move", 20_000).estimate(set, "move", requests)
 	most("requests for each of 20,000 objects that move into a set", 1.01, "", divided(e, 20_000), ok)
 	for i, size := range []int{20_000, 1} {
 		for _, ours := range []string{plain, set} {
-			e, ok := r.part("objects", size, 0).estimate(ours, "first", peak)
+			e, ok := r.part("objects", size).estimate(ours, "first", peak)
 			most(fmt.Sprintf("peak memory of the first apply, objects: %s, %s", grouped(size), ours), []float64{250, 60}[i], " MiB", e, ok)
 		}
 	}
-	e, ok = r.part("plan", 100_000, 0).estimate(plain, "plan", wall)
+	e, ok = r.part("plan", 100_000).estimate(plain, "plan", wall)
 	most("planning 100,000 resources", 2, " s", e, ok)
-	e, ok = r.part("filter", 100_000, 0).estimate("sortorder", "filter", peak)
+	e, ok = r.part("filter", 100_000).estimate("sortorder", "filter", peak)
 	most("peak memory of the filter, 100,000 documents", 600, " MiB", e, ok)
 	s, ok := r.slope("filter", "sortorder", "filter", 25_000, 100_000, wall)
 	most("growth of the filter from 25,000 to 100,000 documents (1 is linear)", 1.1, "", s, ok)
@@ -117,8 +117,8 @@ func (p Part) fastest(phase string) (name string, found bool) {
 
 // slope returns the exponent by which the median grows between two sizes.
 func (r Results) slope(work, peer, phase string, size, larger int, of metric) (measure.Estimate, bool) {
-	low, ok := r.part(work, size, 0).estimate(peer, phase, of)
-	high, also := r.part(work, larger, 0).estimate(peer, phase, of)
+	low, ok := r.part(work, size).estimate(peer, phase, of)
+	high, also := r.part(work, larger).estimate(peer, phase, of)
 	if !ok || !also {
 		return measure.Estimate{}, false
 	}

@@ -48,12 +48,12 @@ func delayConnections(listener net.Listener, server string, delay time.Duration)
 			return
 		}
 		go func() {
-			defer client.Close()
+			defer func() { _ = client.Close() }()
 			upstream, err := net.Dial("tcp", server)
 			if err != nil {
 				return
 			}
-			defer upstream.Close()
+			defer func() { _ = upstream.Close() }()
 			ended := make(chan struct{}, 2)
 			for _, way := range [][2]net.Conn{{client, upstream}, {upstream, client}} {
 				go func() {

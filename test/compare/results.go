@@ -123,10 +123,10 @@ func (r *Results) describe(d Described) {
 	}
 }
 
-// part returns the part of a piece of work, empty if it was not measured.
-func (r Results) part(work string, size int, delay time.Duration) Part {
+// part returns the part of a piece of work without added delay, empty if it was not measured.
+func (r Results) part(work string, size int) Part {
 	for _, p := range r.Parts {
-		if p.same(Part{Work: work, Size: size, Delay: delay}) {
+		if p.same(Part{Work: work, Size: size}) {
 			return p
 		}
 	}

@@ -178,7 +178,7 @@ func writeFunction(b *strings.Builder, r Results, _ map[string]string) {
 
 // writePrograms prints how long the installs of programs take.
 func writePrograms(b *strings.Builder, r Results, _ map[string]string) {
-	part := r.part("programs", 0, 0)
+	part := r.part("programs", 0)
 	if len(part.Samples) == 0 {
 		return
 	}
@@ -192,7 +192,7 @@ func writePrograms(b *strings.Builder, r Results, _ map[string]string) {
 
 // writeTries prints the table of make first-try.
 func writeTries(b *strings.Builder, r Results, _ map[string]string) {
-	part := r.part("tries", 0, 0)
+	part := r.part("tries", 0)
 	if len(part.Tries) == 0 {
 		return
 	}

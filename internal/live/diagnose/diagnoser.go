@@ -130,12 +130,11 @@ func (q *Diagnoser) RecordUnread(text string) {
 	}
 }
 
-// addFinding records a finding, with the message if it is new.
-func (q *Diagnoser) addFinding(about object.ID, text, message string) {
-	q.addDated(about, text, text, message)
-}
+// addFinding records a finding.
+func (q *Diagnoser) addFinding(about object.ID, text string) { q.addDated(about, text, text, "") }
 
-// addDated is addFinding for a text with times; lasting is the text without them.
+// addDated records a finding whose text has times, with the message if it is new; lasting is the
+// text without them.
 func (q *Diagnoser) addDated(about object.ID, text, lasting, message string) *finding {
 	f := finding{Finding: event.Finding{About: about, Text: text}, lasting: lasting, explains: explainsLittle}
 	if message = plain.OneLine(message); message != "" && !q.isReported(message) {

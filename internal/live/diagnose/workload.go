@@ -98,7 +98,7 @@ func (q *Diagnoser) ReplicaSet(ctx context.Context, deployment *unstructured.Uns
 		}
 	}
 	if paused, _, _ := unstructured.NestedBool(deployment.Object, "spec", "paused"); ok && !paused {
-		q.addFinding(kube.Meta(deployment).ID, "no ReplicaSet was created for it; is kube-controller-manager running?", "")
+		q.addFinding(kube.Meta(deployment).ID, "no ReplicaSet was created for it; is kube-controller-manager running?")
 	}
 	return nil
 }
@@ -107,13 +107,13 @@ func (q *Diagnoser) ReplicaSet(ctx context.Context, deployment *unstructured.Uns
 func (q *Diagnoser) ownPods(ctx context.Context, workload, maker *unstructured.Unstructured) {
 	own, all := q.madeBy(ctx, maker)
 	if want := DesiredPods(maker); all && int64(len(own)) < want {
-		q.addFinding(kube.Meta(workload).ID, fmt.Sprintf("it has %d of %s", len(own), plain.Count(int(want), "Pod")), "")
+		q.addFinding(kube.Meta(workload).ID, fmt.Sprintf("it has %d of %s", len(own), plain.Count(int(want), "Pod")))
 		if !q.events(ctx, maker) && len(own) == 0 && len(q.unread) == 0 {
-			q.addFinding(kube.Meta(maker).ID, "no event says why; is kube-controller-manager running?", "")
+			q.addFinding(kube.Meta(maker).ID, "no event says why; is kube-controller-manager running?")
 		}
 	}
 	if ended, _, _ := unstructured.NestedInt64(workload.Object, "status", "failed"); all && ended > 0 && len(own) == 0 {
-		q.addFinding(kube.Meta(workload).ID, fmt.Sprintf("%s failed, and none is left to inspect", plain.Count(int(ended), "Pod")), "")
+		q.addFinding(kube.Meta(workload).ID, fmt.Sprintf("%s failed, and none is left to inspect", plain.Count(int(ended), "Pod")))
 	}
 	q.oldRevision(workload, own)
 	q.pods(ctx, workload, own)
@@ -137,7 +137,7 @@ func (q *Diagnoser) service(ctx context.Context, id object.ID) {
 	case live != nil:
 		q.podsOf(ctx, live)
 	case fault.IsMissing(err):
-		q.addFinding(id, "it does not exist", "")
+		q.addFinding(id, "it does not exist")
 	}
 }
 
@@ -154,7 +154,7 @@ func (q *Diagnoser) address(ctx context.Context, service *unstructured.Unstructu
 	if class, _, _ := unstructured.NestedString(live.Object, "spec", "loadBalancerClass"); class != "" {
 		text = fmt.Sprintf("no controller has acted on it: nothing in this cluster assigns addresses to Services with loadBalancerClass %q", class)
 	}
-	q.addFinding(id, text+"; install a load balancer controller, or do not wait for the address: annotate it with ordapply.dev/wait: applied, or write a rule for --health-rules", "")
+	q.addFinding(id, text+"; install a load balancer controller, or do not wait for the address: annotate it with ordapply.dev/wait: applied, or write a rule for --health-rules")
 }
 
 // hasLoadBalancerController reports whether a controller has worked on a Service of type
@@ -174,7 +174,7 @@ func (q *Diagnoser) podsOf(ctx context.Context, service *unstructured.Unstructur
 	text := metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: labels})
 	pods, ok := q.list(ctx, kube.CoreKind("pods"), service.GetNamespace(), kube.Query{Labels: text, Limit: maxPods})
 	if ok && len(pods) == 0 {
-		q.addFinding(kube.Meta(service).ID, "no Pod matches its selector: "+text, "")
+		q.addFinding(kube.Meta(service).ID, "no Pod matches its selector: "+text)
 	}
 	q.pods(ctx, service, pods)
 	q.events(ctx, service)
@@ -225,7 +225,7 @@ func (q *Diagnoser) claims(ctx context.Context, pod *unstructured.Unstructured) 
 		id := object.ID{Kind: "PersistentVolumeClaim", Namespace: pod.GetNamespace(), Name: name}
 		claim, err := q.get(ctx, kube.CoreKind("persistentvolumeclaims"), id)
 		if fault.IsMissing(err) {
-			q.addFinding(id, "it does not exist, and the Pod mounts it", "")
+			q.addFinding(id, "it does not exist, and the Pod mounts it")
 			return
 		}
 		if claim == nil {
@@ -249,7 +249,7 @@ func (q *Diagnoser) claim(ctx context.Context, claim *unstructured.Unstructured)
 	case class != "":
 		text += fmt.Sprintf(", storage class %q", class)
 	}
-	q.addFinding(kube.Meta(claim).ID, text, "")
+	q.addFinding(kube.Meta(claim).ID, text)
 	q.events(ctx, claim)
 }
 

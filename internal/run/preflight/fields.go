@@ -121,7 +121,8 @@ func (c Checks) checked() []bool {
 				mayChange = false // the stream brings it, and leaves it as it is
 			}
 		}
-		out[i] = sent[i] && !(mayChange && isCustom(c.manifest(i))) && !mutation.Has(c.manifest(i).GetAnnotations())
+		isFixed := !mayChange || !isCustom(c.manifest(i))
+		out[i] = sent[i] && isFixed && !mutation.Has(c.manifest(i).GetAnnotations())
 	}
 	return out
 }
