@@ -13,9 +13,6 @@ import (
 	"github.com/ordapply/ordapply/sortorder"
 )
 
-// localConfig marks objects that configure the build and are never applied.
-const localConfig = "config.kubernetes.io/local-config"
-
 // Planner applies a SortOrder to resources in memory. It changes none of them.
 type Planner struct {
 	Order  *sortorder.Order // required
@@ -91,13 +88,13 @@ func (d Planner) decide(metas []object.Meta) Decision {
 func (d Planner) isExcluded(m object.Meta, findings *Findings) bool {
 	group, _ := object.SplitAPIVersion(sortorder.APIVersion)
 	switch {
-	case m.Annotations[localConfig] == "true", m.Kind == "Kptfile" && m.Group == "kpt.dev", d.Config.Name != "" && m.ID == d.Config:
+	case m.IsLocalConfig(), d.Config.Name != "" && m.ID == d.Config:
 		return true
 	case isCarrier(m):
 		findings.add(Finding{Severity: Error, Object: &m, Message: "was packed by the first pass of an order and not unpacked by the second; " + twoPassAdvice})
 		return true
 	case m.Kind == sortorder.Kind && m.Group == group:
-		findings.add(Finding{Severity: Error, Object: &m, Message: "is in the stream as a resource: list it under transformers in the kustomization, not under resources; in a kpt package, annotate it with " + localConfig + `: "true"`})
+		findings.add(Finding{Severity: Error, Object: &m, Message: "is in the stream as a resource: list it under transformers in the kustomization, not under resources; in a kpt package, annotate it with " + object.LocalConfigAnnotation + `: "true"`})
 		return true
 	}
 	return false

@@ -20,6 +20,7 @@ import (
 	"github.com/ordapply/ordapply/internal/kube/redact"
 	"github.com/ordapply/ordapply/internal/limits"
 	"github.com/ordapply/ordapply/internal/text/tree"
+	"github.com/ordapply/ordapply/object"
 )
 
 // Manifest is one object of a stream.
@@ -38,8 +39,8 @@ type Manifest struct {
 
 // Read parses a stream of YAML or JSON documents, in UTF-8 or UTF-16. name is
 // the stream in Source and in errors. Lists, including typed ones such as RoleList, are
-// replaced by their items. Documents without content, Kptfiles and objects with the
-// annotation config.kubernetes.io/local-config are skipped.
+// replaced by their items. Documents without content and local configuration
+// (object.Meta.IsLocalConfig) are skipped.
 //
 // The error joins the documents' errors, each with its position: invalid YAML,
 // duplicate keys, objects that cannot be applied by name, labels and annotations that
@@ -255,8 +256,8 @@ func helmSource(text []byte) (chart string, crdFolder bool) {
 }
 
 func isLocal(obj *unstructured.Unstructured) bool {
-	return obj.GetAnnotations()["config.kubernetes.io/local-config"] == "true" ||
-		obj.GetKind() == "Kptfile" && strings.HasPrefix(obj.GetAPIVersion(), "kpt.dev/")
+	gvk := obj.GroupVersionKind()
+	return object.Meta{ID: object.ID{Group: gvk.Group, Kind: gvk.Kind}, Labels: obj.GetLabels(), Annotations: obj.GetAnnotations()}.IsLocalConfig()
 }
 
 func check(obj *unstructured.Unstructured) error {

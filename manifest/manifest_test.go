@@ -30,6 +30,24 @@ func TestChartAndText(t *testing.T) {
 	require.Nil(t, manifests[3].Text)
 }
 
+// What configures a package is no resource; a ResourceGroup is, if it is not the inventory
+// that kpt live init writes.
+func TestLocalConfigurationIsSkipped(t *testing.T) {
+	labels := "labels: {cli-utils.sigs.k8s.io/inventory-id: shop-1}"
+	stream := "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: a}\n" +
+		"---\napiVersion: kpt.dev/v1alpha1\nkind: ResourceGroup\nmetadata: {name: b, " + labels + "}\n" +
+		"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, annotations: {config.kubernetes.io/local-config: 'true'}}\n" +
+		"---\napiVersion: kpt.dev/v1alpha1\nkind: ResourceGroup\nmetadata: {name: d}\n" +
+		"---\napiVersion: example.com/v1\nkind: ResourceGroup\nmetadata: {name: e, " + labels + "}\n"
+	manifests, err := manifest.Read("STDIN", strings.NewReader(stream))
+	require.NoError(t, err)
+	names := []string{}
+	for _, m := range manifests {
+		names = append(names, m.GetName())
+	}
+	require.Equal(t, []string{"d", "e"}, names)
+}
+
 // Values that YAML reads as numbers would lose all other annotations.
 func TestAnnotationsAreTexts(t *testing.T) {
 	_, err := manifest.Read("STDIN", strings.NewReader("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {b: c, argocd.argoproj.io/sync-wave: -5}}\n"))

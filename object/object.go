@@ -41,6 +41,17 @@ func (m Meta) APIVersion() string {
 	return m.Group + "/" + m.Version
 }
 
+// LocalConfigAnnotation marks objects that only configure a build or a tool, if "true".
+const LocalConfigAnnotation = "config.kubernetes.io/local-config"
+
+// IsLocalConfig reports whether a resource is a file of a package that is never applied: a
+// Kptfile, the inventory that kpt live init writes, or a resource with LocalConfigAnnotation.
+func (m Meta) IsLocalConfig() bool {
+	_, isInventory := m.Labels["cli-utils.sigs.k8s.io/inventory-id"]
+	return m.Annotations[LocalConfigAnnotation] == "true" ||
+		m.Group == "kpt.dev" && (m.Kind == "Kptfile" || m.Kind == "ResourceGroup" && isInventory)
+}
+
 // GroupKind returns "Kind.group", or "Kind" for the core group.
 func (id ID) GroupKind() string {
 	if id.Group == "" {
