@@ -363,13 +363,16 @@ func (s *Source) manifestsOf(ctx context.Context, c *console.Console, name strin
 		case entry.IsDir() && path != name && !s.Recursive:
 			return filepath.SkipDir
 		case entry.IsDir():
-		case slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)):
+		case isManifestFile(path):
 			paths = append(paths, path)
 		default:
 			others = append(others, path)
 		}
 		return nil
 	})
+	if note := unreadNote(name); note != "" && !s.Recursive {
+		plain.Fprintf(c.Err, "note: %s\n", note)
+	}
 	kustomization := func(path string) bool { return isKustomization(ctx, c, path) }
 	switch {
 	case err != nil || slices.ContainsFunc(paths, func(path string) bool { return !kustomization(path) }):
