@@ -3,6 +3,7 @@ package lint
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/ordapply/ordapply/internal/plan/edges"
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/internal/plan/references"
+	"github.com/ordapply/ordapply/internal/plan/stamp"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/ordering/planner"
@@ -180,8 +182,8 @@ func describe(d ordering.Dropped) string {
 	return fmt.Sprintf("%s needs %s (%s), but %s", d.ID, d.Need.ID, d.Need.Why, strings.Join(path, ", and "))
 }
 
-// last reports workloads that come after all layers because no selector
-// matches them and they have no known dependents. Usually this is an oversight.
+// last reports workloads that come after all layers because no selector matches them, or they
+// have no stamp, and they have no known dependents. Usually this is an oversight.
 func (s stream) last(plan *ordering.Plan) []Finding {
 	if s.OrderSource != ordering.OrderSourceStamps || len(plan.Waves) < 2 {
 		return nil
@@ -191,10 +193,25 @@ func (s stream) last(plan *ordering.Plan) []Finding {
 		i := s.ByID[step.ID]
 		at, r := s.Placements[i], s.Resources[i]
 		if step.Wave == len(plan.Waves)-1 && !step.PlacedByDependents() && (at == edges.Unmatched || at == edges.Unplaced) && references.PodSpec(r.Object) != nil {
-			found = append(found, Finding{Text: r.Located() + " goes last: no selector matches it and no known resource depends on it; if one does, select it in an earlier layer"})
+			text := "no selector matches it and no known resource depends on it; if one does, select it in an earlier layer"
+			if at == edges.Unplaced {
+				text = fmt.Sprintf("it has no stamp (%s) of order %s: run the function again", stamp.LayerAnnotation, strings.Join(s.orders(), " or "))
+			}
+			found = append(found, Finding{Text: r.Located() + " goes last: " + text})
 		}
 	}
 	return found
+}
+
+// orders returns the names of the orders that stamped a resource.
+func (s stream) orders() []string {
+	names := map[string]bool{}
+	for _, r := range s.Resources {
+		if at, stamped, _ := stamp.Read(r.Annotations); stamped {
+			names[at.Order] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 // layers reports adjacent layers where nothing in the later one can depend
