@@ -21,6 +21,9 @@ type Planner struct {
 	// determine where unmatched resources go. It is not called for every
 	// resource. If nil, only metadata is used.
 	Objects func(i int) map[string]any
+	// unconfigured reports that the run has no configuration: kpt calls a function without
+	// configPath so.
+	unconfigured bool
 }
 
 // Decision is the result of a SortOrder for a list of resources.
@@ -72,6 +75,9 @@ func (d Planner) Plan(metas []object.Meta) Decision {
 // decide is Plan with a check of all ordapply.dev annotations.
 func (d Planner) decide(metas []object.Meta) Decision {
 	out := d.Plan(metas)
+	if d.unconfigured {
+		out.Findings.add(Finding{Severity: Warning, Message: "no configuration: every resource is unmatched; name a SortOrder with configPath or --fn-config"})
+	}
 	for _, found := range keys.Check(metas) {
 		severity := Error
 		if found.Remark {

@@ -72,7 +72,7 @@ func (p Processor) planner(config *sdk.KubeObject) (Planner, Findings) {
 	case p.Order != nil:
 		return Planner{Order: p.Order}, nil
 	case config == nil || config.IsEmpty():
-		return Planner{Order: sortorder.Default()}, nil
+		return Planner{Order: sortorder.Default(), unconfigured: true}, nil
 	}
 	body := bodies(config)[0]
 	text, err := tree.Encode(body)
@@ -84,7 +84,9 @@ func (p Processor) planner(config *sdk.KubeObject) (Planner, Findings) {
 	if err != nil {
 		return Planner{}, problemFindings(meta, err)
 	}
-	return Planner{Order: order, Config: meta.ID}, nil
+	data, _, _ := config.NestedStringMap("data")
+	// kpt fn eval without arguments sends a ConfigMap without data.
+	return Planner{Order: order, Config: meta.ID, unconfigured: meta.GroupKind() == "ConfigMap" && len(data) == 0}, nil
 }
 
 // output decides. If that fails, the output is final.
