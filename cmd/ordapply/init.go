@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -71,6 +72,7 @@ func (f *initFlags) run(ctx context.Context, c *console.Console) error {
 	for _, hook := range stream.Hooks {
 		order.Hooks = append(order.Hooks, hook.ID)
 	}
+	order.LocalConfig = f.inPackage()
 	text := order.YAML()
 	if _, err := sortorder.Parse(text); err != nil {
 		return usage.Errorf("--name: %w", err) // the rest is valid by construction
@@ -84,6 +86,19 @@ func (f *initFlags) run(ctx context.Context, c *console.Console) error {
 	}
 	plain.Fprintf(c.Err, "%s written: %s; read it, then try ordapply plan --order %s\n", f.output, plain.Count(len(order.Entries()), "layer"), plain.ShellQuote(f.output))
 	return nil
+}
+
+// inPackage reports whether the order, or a file or folder of -f, is in a folder with a Kptfile.
+// kustomize would silently ignore an annotated order under resources:, so others have none.
+func (f *initFlags) inPackage() bool {
+	return slices.ContainsFunc(append([]string{f.output}, f.Files...), func(name string) bool {
+		folder := filepath.Dir(name)
+		if info, err := os.Stat(name); err == nil && info.IsDir() {
+			folder = name
+		}
+		_, err := os.Stat(filepath.Join(folder, "Kptfile"))
+		return err == nil
+	})
 }
 
 // asWritten returns resources with their manifests as they were read: selectors do not see

@@ -25,8 +25,11 @@ type Order struct {
 	Layers []Layer // in the order of sortOrder
 	By     string  // the grouping of the resources, for people: "label tier"
 	// Left are the resources that no selector matches, and edges place.
-	Left  []object.ID
-	Hooks []object.ID // around the plan; set by the caller, for the comment
+	Left []object.ID
+	// LocalConfig annotates the order as configuration of a package, which tools do not apply; set
+	// by the caller.
+	LocalConfig bool
+	Hooks       []object.ID // around the plan; set by the caller, for the comment
 }
 
 // Layer is an entry of sortOrder, with its layer.

@@ -33,7 +33,11 @@ func (o *Order) YAML() []byte {
 		out.WriteString("# No manifest says which layer needs another: none waits until you complete dependsOn below.\n")
 	}
 	o.explainLeft(&out)
-	plain.Fprintf(&out, "apiVersion: ordapply.dev/v1alpha1\nkind: SortOrder\nmetadata: {name: %s}\n", plain.YAML(o.Name))
+	annotations := ""
+	if o.LocalConfig {
+		annotations = ", annotations: {" + object.LocalConfigAnnotation + `: "true"}`
+	}
+	plain.Fprintf(&out, "apiVersion: ordapply.dev/v1alpha1\nkind: SortOrder\nmetadata: {name: %s%s}\n", plain.YAML(o.Name), annotations)
 	if len(entries) == 0 {
 		out.WriteString("sortOrder: []\n")
 		return out.Bytes()
