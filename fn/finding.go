@@ -32,7 +32,7 @@ type Finding struct {
 	Field    string       // the field it is about, or ""
 }
 
-// String returns one line: severity, subject and message.
+// String returns one line: severity, subject, with its file if that is known, and message.
 func (f Finding) String() string {
 	return string(f.Severity) + ": " + f.text()
 }
@@ -41,7 +41,11 @@ func (f Finding) String() string {
 func (f Finding) text() string {
 	var parts []string
 	if f.Object != nil {
-		parts = append(parts, f.Object.ID.String())
+		who := f.Object.ID.String()
+		if at := fileOf(*f.Object); at.path != "" {
+			who += " (" + at.path + ")"
+		}
+		parts = append(parts, who)
 	}
 	if f.Field != "" {
 		parts = append(parts, f.Field)
