@@ -56,7 +56,7 @@ func (s selector) nearest(metas []object.Meta) string {
 		if k.canBeAbsent() {
 			return k.nearestPair(want, metas)
 		}
-		return k.nearestValue(want, counts(metas, k))
+		return k.nearestValue(want, metas)
 	}
 	if len(s.conditions) > 1 {
 		return ": no resource meets all of its conditions"
@@ -76,23 +76,43 @@ func counts(metas []object.Meta, k key) map[string]int {
 	return values
 }
 
-// nearestValue suggests an existing value of a key for one that no resource
-// has.
-func (k key) nearestValue(want valueSet, values map[string]int) string {
+// nearestValue suggests an existing value of a key for one that no resource has. The fault may
+// be in the resource: a kind that nothing defines, or a name that a later step changes.
+func (k key) nearestValue(want valueSet, metas []object.Meta) string {
+	values := counts(metas, k)
 	for _, wanted := range want.listed {
-		if near := closest(wanted, slices.Sorted(maps.Keys(values)), len(wanted)); near != "" && !want.allBut {
+		near := closest(wanted, slices.Sorted(maps.Keys(values)), len(wanted))
+		switch {
+		case near == "" || want.allBut:
+		case k.aspect == kind && isKnownKind(wanted, metas) && !isKnownKind(near, metas):
+			first := metas[slices.IndexFunc(metas, func(m object.Meta) bool { return m.Kind == near })]
+			return fmt.Sprintf("; resource %s has kind %s, which is nearly %s", first.Name, near, wanted)
+		case k.aspect == name && strings.HasSuffix(near, "-"+wanted):
+			return fmt.Sprintf("; %s exists: does a namePrefix change the name? run the function after it, or select by label", near)
+		case k.aspect == name && strings.HasPrefix(near, wanted+"-"):
+			return fmt.Sprintf("; %s exists: does a nameSuffix or a hash change the name? run the function after it, or select by label", near)
+		default:
 			return fmt.Sprintf("; %s: did you mean %s?", countHaving(values[near], k.pair(near)), near)
 		}
 	}
 	return ""
 }
 
+// isKnownKind reports whether a type order lists a kind, or a CRD among metas defines it, by the
+// name that a CRD of this kind has.
+func isKnownKind(kind string, metas []object.Meta) bool {
+	lists := legacyKinds()
+	return slices.Contains(slices.Concat(lists.first, lists.last, helmKinds()), kind) ||
+		slices.ContainsFunc(metas, func(m object.Meta) bool {
+			return m.IsCRD() && strings.HasPrefix(m.Name, object.GuessPlural(kind)+".")
+		})
+}
+
 // nearestPair suggests, for an annotation or label that no resource has,
 // another value, another key, or the other one of the two.
 func (k key) nearestPair(want valueSet, metas []object.Meta) string {
-	values := counts(metas, k)
-	if len(values) > 0 {
-		return k.nearestValue(want, values)
+	if len(counts(metas, k)) > 0 {
+		return k.nearestValue(want, metas)
 	}
 	other := key{aspect: label, name: k.name}
 	if k.aspect == label {
