@@ -30,9 +30,10 @@ type Finding struct {
 	Message  string       // without the subject: "is stale: …"
 	Object   *object.Meta // the resource or configuration it is about; nil for the stream
 	Field    string       // the field it is about, or ""
+	file     string       // for a configuration, its file, if kpt tells it; kustomize invents those of resources
 }
 
-// String returns one line: severity, subject, with its file if that is known, and message.
+// String returns one line: severity, subject and message.
 func (f Finding) String() string {
 	return string(f.Severity) + ": " + f.text()
 }
@@ -42,8 +43,8 @@ func (f Finding) text() string {
 	var parts []string
 	if f.Object != nil {
 		who := f.Object.ID.String()
-		if at := fileOf(*f.Object); at.path != "" {
-			who += " (" + at.path + ")"
+		if f.file != "" {
+			who += " (" + f.file + ")"
 		}
 		parts = append(parts, who)
 	}

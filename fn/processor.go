@@ -185,7 +185,7 @@ func problemFindings(config object.Meta, err error) Findings {
 	}
 	var out Findings
 	for _, p := range problems {
-		out.add(Finding{Severity: Error, Object: about, Field: p.Path, Message: p.Message})
+		out.add(Finding{Severity: Error, Object: about, Field: p.Path, Message: p.Message, file: fileOf(config).path})
 	}
 	return out
 }
