@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -52,8 +51,13 @@ func (m *Masker) Value(value any) any {
 	return m.values(value, func(text string) string { return text })
 }
 
-// masked matches what mask returns.
-var masked = regexp.MustCompile(`^\(hidden [0-9a-f]{6,64}\)$`)
+// isMask reports whether a text is a mask, as mask returns it.
+func isMask(text string) bool {
+	digits, begins := strings.CutPrefix(text, "(hidden ")
+	digits, ends := strings.CutSuffix(digits, ")")
+	_, err := hex.DecodeString(digits)
+	return begins && ends && len(digits) >= 6 && err == nil
+}
 
 // FindMask returns the path and text of a value of a Secret that is a mask: the manifest is output
 // of this program, and its values are lost. Other objects have none.
@@ -64,7 +68,7 @@ func FindMask(obj *unstructured.Unstructured) (path, mask string, found bool) {
 	for _, field := range []string{"data", "stringData"} {
 		values, _ := obj.Object[field].(map[string]any)
 		for _, key := range slices.Sorted(maps.Keys(values)) {
-			if text, isText := values[key].(string); isText && masked.MatchString(text) {
+			if text, isText := values[key].(string); isText && isMask(text) {
 				return field + "." + key, text, true
 			}
 		}
