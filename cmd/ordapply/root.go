@@ -109,8 +109,10 @@ func execute(ctx context.Context, c *console.Console, args []string) (*cobra.Com
 	out := files.NewChecked(c.Out)
 	c.Out = out
 	root := newRoot(c)
-	if input.IsPiped(c.In) && flags.ImpliesApply(root, args) {
-		args = append([]string{"apply", "-f", "-"}, args...)
+	if input.IsPiped(c.In) {
+		if implied := flags.ImpliedApply(root, args); implied != nil {
+			args = implied
+		}
 	}
 	root.SetArgs(args)
 	root.SetIn(c.In)

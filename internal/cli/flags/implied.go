@@ -8,22 +8,29 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ImpliesApply reports whether a command line is only flags of apply, so that the command
-// may be left out where manifests are piped in. Flags that name other manifests need the
-// command, and so do --help and --version.
-func ImpliesApply(root *cobra.Command, args []string) bool {
+// ImpliedApply returns the command line of apply that a line of flags alone means where manifests
+// are piped in; nil if the line has a command, or needs one: flags that name other manifests than
+// standard input, --help and --version.
+func ImpliedApply(root *cobra.Command, args []string) []string {
 	apply, _, err := root.Find([]string{"apply"})
 	if err != nil {
-		return false
+		return nil
 	}
 	apply.InheritedFlags() // adds them to Flags
-	err = apply.Flags().ParseAll(args, func(flag *pflag.Flag, _ string) error {
-		if slices.Contains([]string{"filename", "kustomize", "plan"}, flag.Name) {
+	implied := []string{"apply", "-f", "-"}
+	err = apply.Flags().ParseAll(args, func(flag *pflag.Flag, value string) error {
+		switch {
+		case flag.Name == "filename" && value == "-":
+			implied = []string{"apply"}
+		case slices.Contains([]string{"filename", "kustomize", "plan"}, flag.Name):
 			return pflag.ErrHelp
 		}
 		return nil
 	})
 	var unknown *pflag.NotExistError
 	isVersion := errors.As(err, &unknown) && unknown.GetSpecifiedName() == "version"
-	return apply.Flags().NArg() == 0 && !isVersion && !errors.Is(err, pflag.ErrHelp)
+	if apply.Flags().NArg() > 0 || isVersion || errors.Is(err, pflag.ErrHelp) {
+		return nil
+	}
+	return append(implied, args...)
 }

@@ -121,7 +121,9 @@ func otherVerb(verb string) string {
 		return "apply -f FILE --applyset NAME"
 	case "destroy", "down", "remove", "uninstall":
 		return "delete --applyset NAME"
-	case "describe", "get", "inspect", "tree", "wait":
+	case "get":
+		return "status NAME, or for manifests history show NAME REVISION,"
+	case "describe", "inspect", "tree", "wait":
 		return "status NAME"
 	case "rollout", "undo":
 		return "rollback NAME"
@@ -152,6 +154,8 @@ func CheckArguments(cmd *cobra.Command) {
 			switch {
 			case err == nil, errors.As(err, &usageErr):
 				return err
+			case swallowedFlag(c) != nil:
+				return swallowedFlag(c)
 			case len(given) == 1 && c.Flags().Lookup("filename") != nil && !c.HasSubCommands():
 				set := ""
 				if c.Flags().Lookup("applyset") != nil {
@@ -164,6 +168,8 @@ func CheckArguments(cmd *cobra.Command) {
 				return usage.Errorf("%s takes one argument: write %s", c.CommandPath(), rightArguments(c, given))
 			case len(given) == 0:
 				return usage.Errorf("an argument is missing: %s (%s --help explains it)", c.UseLine(), c.CommandPath())
+			case len(given) == 1:
+				return usage.Errorf("another argument is missing: %s (%s --help explains it)", c.UseLine(), c.CommandPath())
 			default:
 				return usage.Wrap(errors.New(err.Error() + "; see " + c.CommandPath() + " --help"))
 			}
@@ -172,6 +178,18 @@ func CheckArguments(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		CheckArguments(sub)
 	}
+}
+
+// swallowedFlag returns an error for a flag whose value was left out, so that the next flag became
+// it, as in --dry-run -f app.yaml; nil if there is none.
+func swallowedFlag(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		value := f.Value.String()
+		if name, isFlag := strings.CutPrefix(value, "-"); f.Value.Type() == "string" && isFlag && name != "" {
+			err = usage.Errorf("--%s lacks its value: %q was read as that (%s --help explains it)", f.Name, value, cmd.CommandPath())
+		}
+	})
+	return err
 }
 
 // rightArguments returns the command line that two arguments of another tool's syntax mean:

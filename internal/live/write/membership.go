@@ -46,11 +46,25 @@ type MemberError struct{ Set applyset.Parent }
 
 // Error names the set, and the flags that the run lacks.
 func (e *MemberError) Error() string {
-	flags := "--applyset " + plain.ShellQuote(e.Set.Argument())
-	if e.Set.ID.Namespace != "" {
-		flags += " -n " + e.Set.ID.Namespace
+	return fmt.Sprintf("it is a member of apply set %s, and this run names no set: add %s", e.Set.ID, flagsOf(e.Set))
+}
+
+// flagsOf returns the flags of a command that name a set.
+func flagsOf(set applyset.Parent) string {
+	flags := "--applyset " + plain.ShellQuote(set.Argument())
+	if set.ID.Namespace != "" {
+		flags += " -n " + set.ID.Namespace
 	}
-	return fmt.Sprintf("it is a member of apply set %s, and this run names no set: add %s", e.Set.ID, flags)
+	return flags
+}
+
+// otherSetError returns the error for a member of another set.
+func otherSetError(set FoundSet) error {
+	meant := ""
+	if set.found() {
+		meant = "name that set if it is the one you mean (" + flagsOf(set.Parent) + "); else "
+	}
+	return event.WithCode(event.CodeConflict, fmt.Errorf("it is a member of another apply set (%s): %sremove it from that set first, or take it over with --take-over; a definition that several sets need belongs in a set of its own", set, meant))
 }
 
 // MembershipError returns an error when a live object may not become a member, or is one that
@@ -69,7 +83,7 @@ func (o Owner) MembershipError(live *unstructured.Unstructured, named SetFinder)
 	case o.Set == "" || owner == o.Set:
 		return nil
 	case owner != "" && o.Adopt != applyset.AdoptAny:
-		return event.WithCode(event.CodeConflict, fmt.Errorf("it is a member of another apply set (%s): remove it from that set first, or take it over with --take-over", named(owner, live.GetNamespace())))
+		return otherSetError(named(owner, live.GetNamespace()))
 	case owner == "" && o.Adopt == applyset.AdoptNever:
 		return event.WithCode(event.CodeConflict, fmt.Errorf("it exists and belongs to no apply set, and --adopt=never does not adopt it: use --adopt=unowned, or give your resource another name"))
 	}
