@@ -86,6 +86,9 @@ type Applier struct {
 	// GoingBack is set when the stream is an earlier revision's. A CustomResourceDefinition that
 	// cannot go back to it, because objects may be stored in a newer version, is kept.
 	GoingBack bool
+	// Restores is set when the run undoes a failed one. It goes as far as it can: conflicts and
+	// immutable fields, which otherwise end a run before the first write, are met in their waves.
+	Restores bool
 	// Secrets are hidden like the plan's: no message and no log shows their values.
 	Secrets []*unstructured.Unstructured
 	// DryRun makes the API server validate everything and store nothing; nothing is waited for.

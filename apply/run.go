@@ -127,7 +127,7 @@ func (r *run) wire() {
 // preflight fails the steps that are known to fail, which ends the run before anything is
 // written.
 func (r *run) preflight(ctx context.Context) {
-	checks := preflight.Checks{Cluster: kube.NewReadOnly(r.applier.Cluster), Reader: r.snapshot, Plan: r.plan, Schemas: r.applier.Schemas, KindTimeout: r.applier.KindTimeout, DryRun: r.applier.DryRun, Sender: r.sender, MayRecreate: r.applier.mayRecreate}
+	checks := preflight.Checks{Cluster: kube.NewReadOnly(r.applier.Cluster), Reader: r.snapshot, Plan: r.plan, Schemas: r.applier.Schemas, KindTimeout: r.applier.KindTimeout, DryRun: r.applier.DryRun, Restores: r.applier.Restores, Sender: r.sender, MayRecreate: r.applier.mayRecreate}
 	for i := range r.steps {
 		checks.Reads = append(checks.Reads, r.steps[i].read)
 	}

@@ -40,7 +40,7 @@ func (a *Apply) undo(ctx context.Context, e execution, r *history.Revision) (sta
 	j.metadata.Revision.Message = "" // that of the failed run is no reason for this one
 	e.session = j
 	e.reporters.RollBack(r.Number, j.plan)
-	e.applier.SkipWait = j.ungated
+	e.applier.SkipWait, e.applier.Restores = j.ungated, true
 	return a.openSet(ctx, e)
 }
 

@@ -89,7 +89,7 @@ func (r Run) restore(ctx context.Context, before *history.Revision, part attempt
 	var summary event.Summary
 	if len(plan.Steps) > 0 {
 		applier := r.Applier
-		applier.GoingBack = true
+		applier.GoingBack, applier.Restores = true, true
 		var err error
 		if summary, err = applier.Run(ctx, plan, before.Objects()); err != nil {
 			return summary, err

@@ -29,6 +29,7 @@ type Checks struct {
 	Schemas     openapi.Client // of the API server; nil: fields are not checked
 	KindTimeout time.Duration  // how long a kind that nothing in the stream defines is waited for
 	DryRun      bool
+	Restores    bool                                           // the run goes as far as it can: refusals are left to the requests
 	Sender      request.Sender                                 // sends dry runs of PATCHes that may be refused
 	MayRecreate func(manifest *unstructured.Unstructured) bool // the object may be deleted and created again; nil: as the manifest says
 }
@@ -56,6 +57,9 @@ func (c Checks) Each(ctx context.Context, hasEnded func(step int) bool, fail fun
 				fail(i, err)
 			}
 		}
+	}
+	if c.Restores {
+		return
 	}
 	refused := c.refusals(ctx, func(i int) bool { return c.Reads[i].Live != nil && !hasEnded(i) && checked()[i] })
 	for i := range slices.Backward(c.Plan.Steps) {

@@ -52,6 +52,7 @@ func TestRefusals(t *testing.T) {
 		"a new object":                           {sent: newJob},
 		"an unchanged object":                    {live: job, sent: job},
 		"the template of a Job":                  {live: job, sent: newJob, want: event.CodeImmutable, asked: true},
+		"the run restores what it can":           {live: job, sent: newJob, with: func(c *preflight.Checks) { c.Restores = true }},
 		"it may be recreated":                    {live: job, sent: with("ordapply.dev/on-immutable", newJob)},
 		"the rollback may recreate it":           {live: job, sent: newJob, asked: true, with: func(c *preflight.Checks) { c.MayRecreate = func(*unstructured.Unstructured) bool { return true } }},
 		"a hook may delete it before":            {live: job, sent: newJob, asked: true, with: before},
