@@ -211,8 +211,12 @@ func (r Reader) needsWholeObjects(l *LiveList, seen Result) bool {
 
 // MayBeRefused reports whether the PATCH of a manifest may be refused because of the live object:
 // it may change immutable fields, or be in conflict with other managers. The whole object proves
-// that better than its metadata.
+// that better than its metadata. Fields that are taken over are moved before the PATCH, which
+// then is another: it is not judged here.
 func (r Reader) MayBeRefused(i int, live *unstructured.Unstructured) bool {
+	if r.TakesOver(i, live) {
+		return false
+	}
 	body, err := r.Bodies.BodyFor(r.Manifests[i], live, r.Owner)
 	return err == nil && (r.Owner.MayConflict(live, body) || !write.MayRecreate(r.Manifests[i]) && r.Owner.MayChangeFixed(live, body))
 }
