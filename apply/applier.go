@@ -77,7 +77,7 @@ type Applier struct {
 	// Membership makes the resources members of an apply set; default: no
 	// set.
 	Membership applyset.Membership
-	// Sent lists the resources that Send has just applied for this run. They count as changed by
+	// Sent lists the resources that Send has just created for this run. They count as created by
 	// it; default: none.
 	Sent []object.ID
 	// MayRecreate are the resources that may be deleted and created again to change an immutable

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/ordapply/ordapply/apply/event"
@@ -76,7 +77,7 @@ func (r *run) wait(i int, state event.State, reason event.WaitReason, detail str
 	}
 	op := opOf(s.state, state)
 	s.state, s.reason, s.detail = state, reason, detail
-	r.emit(event.Event{Op: op, ID: s.ID, Layer: s.Layer, Wave: s.Wave, State: state, Change: event.Change{Unchanged: s.unchanged, Created: s.origin.Created != ""}, Assumed: s.assumed && state == event.Ready, Health: s.grade, Detail: detail, Err: s.err})
+	r.emit(event.Event{Op: op, ID: s.ID, Layer: s.Layer, Wave: s.Wave, State: state, Change: event.Change{Unchanged: s.unchanged, Created: s.origin.Created != "" || slices.Contains(r.applier.Sent, s.ID)}, Assumed: s.assumed && state == event.Ready, Health: s.grade, Detail: detail, Err: s.err})
 }
 
 // finish moves a step to a final state.

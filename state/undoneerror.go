@@ -38,6 +38,11 @@ func (e *UndoneError) Error() string { return errors.Join(e.Unwrap()...).Error()
 // Unwrap returns the same as two errors.
 func (e *UndoneError) Unwrap() []error { return []error{e.Failure, e.Outcome()} }
 
+// Failed reports whether undoing the run failed, other than by a timeout.
+func (e *UndoneError) Failed() bool {
+	return e.Err != nil && !errors.Is(e.Err, history.ErrDeployedLast) && !e.Summary.TimedOutOnly()
+}
+
 // Outcome describes how undoing the run ended, and why.
 func (e *UndoneError) Outcome() error {
 	if len(e.Stacks) > 0 {

@@ -345,25 +345,14 @@ func TestRolesOfStatusSuffice(t *testing.T) {
 // the status, the tree and the history of a set, and may write nothing.
 func TestRolesOfReadersSuffice(t *testing.T) {
 	cluster := shared.Get(t)
-	cluster.Kubectl(t, "create", "namespace", "only-reader")
-	file := filepath.Join(t.TempDir(), "app.yaml")
-	require.NoError(t, os.WriteFile(file, []byte(`
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web, namespace: only-reader}
-spec:
-  selector: {matchLabels: {app: web}}
-  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: web}]}}
+	applyWeb(t, cluster, "only-reader", `
 ---
 apiVersion: v1
 kind: Secret
 metadata: {name: password, namespace: only-reader}
 stringData: {password: hunter2}
-`), 0o600))
-	set := []string{"-n", "only-reader", "--applyset", "shop"}
-	code, output := ordapplyWith(cluster.Kubeconfig, append([]string{"apply", "-f", file}, set...)...)
-	require.Equal(t, report.ExitDone, code, output)
-	roles := printedRoles(t, append(set, "--status", "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/only-reader")...)
+`)
+	roles := printedRoles(t, "-n", "only-reader", "--applyset", "shop", "--status", "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/only-reader")
 	require.NotRegexp(t, "create|patch|update|delete", roles)
 	proxy := recorder.Start(t, deployer(t, cluster, "only-reader", roles))
 	for _, command := range [][]string{{"status", "shop"}, {"status", "shop", "--tree"}, {"history", "shop"}, {"history", "shop", "--revision", "1"}, {"history", "show", "shop", "1"}} {
@@ -377,15 +366,7 @@ stringData: {password: hunter2}
 // Pods of a Job of a CronJob, also where the Roles are not for diagnoses.
 func TestRolesOfATreeSuffice(t *testing.T) {
 	cluster := shared.Get(t)
-	cluster.Kubectl(t, "create", "namespace", "tree-reader")
-	file := filepath.Join(t.TempDir(), "app.yaml")
-	require.NoError(t, os.WriteFile(file, []byte(`
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web, namespace: tree-reader}
-spec:
-  selector: {matchLabels: {app: web}}
-  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: web}]}}
+	file := applyWeb(t, cluster, "tree-reader", `
 ---
 apiVersion: batch/v1
 kind: CronJob
@@ -393,13 +374,27 @@ metadata: {name: nightly, namespace: tree-reader}
 spec:
   schedule: "0 0 1 1 *"
   jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: nightly, image: nightly}]}}}}
-`), 0o600))
-	set := []string{"-f", file, "-n", "tree-reader", "--applyset", "shop"}
-	code, output := ordapplyWith(cluster.Kubeconfig, append([]string{"apply"}, set...)...)
-	require.Equal(t, report.ExitDone, code, output)
-	roles := printedRoles(t, append(set, "--status", "--diagnosis=false", "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/tree-reader")...)
+`)
+	roles := printedRoles(t, "-f", file, "-n", "tree-reader", "--applyset", "shop", "--status", "--diagnosis=false", "--kubeconfig", cluster.Kubeconfig, "--service-account", "default/tree-reader")
 	proxy := recorder.Start(t, deployer(t, cluster, "tree-reader", roles))
-	code, output = ordapplyWith(proxy.Kubeconfig, "status", "shop", "-n", "tree-reader", "--tree")
+	code, output := ordapplyWith(proxy.Kubeconfig, "status", "shop", "-n", "tree-reader", "--tree")
 	require.Equal(t, report.ExitDone, code, output)
 	require.Empty(t, refusals(proxy.Requests()))
+}
+
+// applyWeb applies Deployment web and more manifests as apply set shop to a new namespace, and
+// returns their file.
+func applyWeb(t *testing.T, cluster *testcluster.Cluster, namespace, more string) string {
+	cluster.Kubectl(t, "create", "namespace", namespace)
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(`
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: `+namespace+`}
+spec:
+  selector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: web}]}}`+more), 0o600))
+	code, output := ordapplyWith(cluster.Kubeconfig, "apply", "-f", file, "-n", namespace, "--applyset", "shop")
+	require.Equal(t, report.ExitDone, code, output)
+	return file
 }

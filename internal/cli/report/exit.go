@@ -23,8 +23,8 @@ const (
 	ExitInterrupted = 130 // as of a shell, for SIGINT
 )
 
-// ExitCode returns the exit code for a run's error; the outcome of a rollback after it does
-// not matter.
+// ExitCode returns the exit code for a run's error. A rollback after it matters only where it
+// failed and the run did not: waiting longer would not help.
 func ExitCode(err error) int {
 	var misuse *usage.Error
 	var timeout *TimeoutError
@@ -36,7 +36,7 @@ func ExitCode(err error) int {
 		return ExitInterrupted
 	case errors.As(err, &misuse):
 		return ExitUsage
-	case errors.As(err, &timeout):
+	case errors.As(err, &timeout) && !(errors.As(err, &undone) && undone.Failed()):
 		return ExitTimedOut
 	}
 	return ExitFailed

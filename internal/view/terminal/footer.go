@@ -2,7 +2,11 @@ package terminal
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/apply/track"
 )
 
 // Interrupted is the message when a run is asked to stop.
@@ -16,6 +20,8 @@ func (v *View) footer(columns int) []Line {
 	switch {
 	case v.interrupted:
 		return say(Bad, Interrupted, "interrupted; repeat to stop now", "interrupted, ending")
+	case v.run.IsOver() && !v.hasFailed():
+		return nil
 	case v.run.IsOver():
 		return say(Faint, "collecting causes from the cluster", "collecting causes")
 	case !v.inWave() || v.run.Open == len(v.run.Waves)-1:
@@ -24,6 +30,11 @@ func (v *View) footer(columns int) []Line {
 		return say(Bad, "no further wave will open", "no more waves")
 	}
 	return say(Faint, v.upcoming(columns, v.title), v.upcoming(columns, v.number), fmt.Sprintf("then %d more", len(v.run.Waves)-v.run.Open-1))
+}
+
+// hasFailed reports whether a resource failed or timed out, so that causes are collected.
+func (v *View) hasFailed() bool {
+	return slices.ContainsFunc(v.run.Resources, func(r track.Resource) bool { return r.State == event.Failed || r.State == event.TimedOut })
 }
 
 // number returns the short title of a wave.

@@ -20,10 +20,10 @@ byId("message").hidden = !data.Message;
 const theme = byId("theme");
 const setTheme = (dark) => {
   document.documentElement.dataset.theme = dark ? "dark" : "light";
-  theme.setAttribute("aria-pressed", String(dark));
+  theme.textContent = dark ? "Light" : "Dark"; // what a click gives
 };
 setTheme(matchMedia("(prefers-color-scheme: dark)").matches);
-theme.addEventListener("click", () => setTheme(theme.getAttribute("aria-pressed") !== "true"));
+theme.addEventListener("click", () => setTheme(document.documentElement.dataset.theme !== "dark"));
 
 const choices = (id, values) => byId(id).replaceChildren(make("option", { value: "" }, "all"), ...[...new Set(values)].sort().map((v) => make("option", { value: v }, v)));
 
@@ -70,8 +70,16 @@ const drawCritical = () => {
     return e;
   }));
   const long = byCost.slice(0, 15).filter((s) => s.Cost >= total / 100 || s.Without > 0), kept = new Set(wholePath ? byCost.slice(0, 1000) : long);
-  byId("critical-list").replaceChildren(...path.map((s, n) => !kept.has(s) ? null : make("li", { value: n + 1 }, segmentLink(s), " " + took(s.Cost),
-    make("span", { class: "soft" }, (s.Why ? " · " + s.Why : "") + (s.Without > 0 ? "; without this edge about " + took(s.Without) : "")))).filter(Boolean));
+  const items = [];
+  let folded = [];
+  for (const [n, s] of [...path, null].entries()) {
+    if (s && !kept.has(s)) { folded.push(s); continue; }
+    if (folded.length) items.push(make("li", { class: "folded" }, folded.length.toLocaleString("en") + (folded.length > 1 ? " short segments " : " short segment ") + took(folded.reduce((sum, f) => sum + f.Cost, 0))));
+    folded = [];
+    if (s) items.push(make("li", { value: n + 1 }, segmentLink(s), " " + took(s.Cost),
+      make("span", { class: "soft" }, (s.Why ? " · " + s.Why : "") + (s.Without > 0 ? "; without this edge about " + took(s.Without) : ""))));
+  }
+  byId("critical-list").replaceChildren(...items);
   byId("critical-more").hidden = path.length === long.length;
   byId("critical-more").textContent = wholePath ? "Show only the long segments" : "Show " + (path.length > 1000 ? "1,000 of " : "all ") + path.length.toLocaleString("en") + " segments";
 };
