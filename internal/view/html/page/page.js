@@ -69,12 +69,12 @@ const drawCritical = () => {
     e.style.flex = String(Math.max(cost, 0.001)) + " 1 0";
     return e;
   }));
-  const long = byCost.slice(0, 15).filter((s) => s.Cost >= total / 100 || s.Without > 0), kept = new Set(wholePath ? byCost.slice(0, 1000) : long);
+  const long = path.length <= 15 ? path : byCost.slice(0, 15).filter((s) => s.Cost >= total / 100 || s.Without > 0), kept = new Set(wholePath ? byCost.slice(0, 1000) : long);
   const items = [];
   let folded = [];
   for (const [n, s] of [...path, null].entries()) {
     if (s && !kept.has(s)) { folded.push(s); continue; }
-    if (folded.length) items.push(make("li", { class: "folded" }, folded.length.toLocaleString("en") + (folded.length > 1 ? " short segments " : " short segment ") + took(folded.reduce((sum, f) => sum + f.Cost, 0))));
+    if (folded.length) items.push(make("li", { class: "folded" }, folded.length.toLocaleString("en") + (folded.length > 1 ? " more segments " : " more segment ") + took(folded.reduce((sum, f) => sum + f.Cost, 0))));
     folded = [];
     if (s) items.push(make("li", { value: n + 1 }, segmentLink(s), " " + took(s.Cost),
       make("span", { class: "soft" }, (s.Why ? " · " + s.Why : "") + (s.Without > 0 ? "; without this edge about " + took(s.Without) : ""))));
