@@ -92,7 +92,7 @@ func ExampleStream_Plan() {
 	// wave 1/2 (prerequisites)
 	//   CustomResourceDefinition widgets.example.com  prerequisite: CRDs and Namespaces go first
 	// wave 2/2
-	//   Widget.example.com shop/one                   its kind is provided by CustomResourceDefinition widgets.example.com, ready
+	//   Widget.example.com shop/one                   after CustomResourceDefinition widgets.example.com is ready (its kind is provided by it)
 }
 
 // Run applies to the cluster of a kubeconfig. Events report the progress, and

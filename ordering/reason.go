@@ -29,12 +29,13 @@ type Reason struct {
 // Says reports whether the reason tells more about the place of a resource than its wave does.
 func (r Reason) Says() bool { return r.Rule != RulePrerequisites && r.Rule != RuleReferences }
 
-// String returns the reason without its position: "pod-template: env DB_PASSWORD".
+// String returns the reason without its position: "pod-template: env DB_PASSWORD", or "before
+// Deployment web, which uses it (volume config)".
 func (r Reason) String() string {
 	switch {
 	case r.Detail == "":
 		return string(r.Rule)
-	case r.Rule == "":
+	case r.Rule == "" || r.Rule == RuleNeeded:
 		return r.Detail
 	}
 	return string(r.Rule) + ": " + r.Detail

@@ -1,8 +1,10 @@
 package ordering
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -23,16 +25,17 @@ func (p *Plan) WriteText(w io.Writer) error {
 	})
 }
 
-// WriteRows is like WriteText, with other rows: row returns the lines of a resource.
+// WriteRows is like WriteText, with other rows: row returns the lines of a resource. Within a wave,
+// each follows what it needs.
 func (p *Plan) WriteRows(w io.Writer, row func(Step) string) error {
 	var b strings.Builder
 	p.WriteHooks(&b, PlannedHook.Before)
+	rest := p.Sequence()
+	slices.SortStableFunc(rest, func(i, j int) int { return cmp.Compare(p.Steps[i].Wave, p.Steps[j].Wave) })
 	for n := range p.Waves {
 		plain.Fprintln(&b, p.WaveTitle(n))
-		for _, s := range p.Steps {
-			if s.Wave == n {
-				b.WriteString(row(s))
-			}
+		for ; len(rest) > 0 && p.Steps[rest[0]].Wave == n; rest = rest[1:] {
+			b.WriteString(row(p.Steps[rest[0]]))
 		}
 		p.WriteHooks(&b, func(h PlannedHook) bool { return h.In(n) })
 	}

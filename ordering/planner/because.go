@@ -138,13 +138,11 @@ func (b *planner) whyPushed(e graph.Edge) ordering.Reason {
 func (b *planner) after(e graph.Edge) string {
 	from, _ := b.ResourceOf(e.From)
 	id := b.Resources[from].ID
-	where, named := strings.CutSuffix(e.Why.Detail, " names "+id.String())
+	full := id.String()
 	if to, ok := b.ResourceOf(e.To); ok && id.Namespace == b.Resources[to].ID.Namespace {
 		id.Namespace = ""
 	}
-	if !named {
-		where, named = strings.CutSuffix(e.Why.Detail, " names "+id.String())
-	}
+	where, named := cutName(e.Why.Detail, full, id.String())
 	switch {
 	case named && e.Gate != ordering.Applied:
 		return "after " + id.String() + " is " + e.Gate.String() + " (" + where + ")"
@@ -154,6 +152,20 @@ func (b *planner) after(e graph.Edge) string {
 		return e.Why.Detail + ", " + e.Gate.String()
 	}
 	return e.Why.Detail
+}
+
+// cutName returns the detail of an edge without the resource that it names at its end:
+// "serviceAccountName", or "its kind is provided by it".
+func cutName(detail string, names ...string) (string, bool) {
+	for _, name := range names {
+		if where, named := strings.CutSuffix(detail, " names "+name); named {
+			return where, true
+		}
+		if where, named := strings.CutSuffix(detail, " by "+name); named {
+			return where + " by it", true
+		}
+	}
+	return detail, false
 }
 
 // because returns the reason of a resource that a set placed.

@@ -69,7 +69,7 @@ func (refs *references) intercepted(r ordering.Resource) {
 		case !custom:
 			refs.goesBefore(hook.At, graph.DefaultPlace)
 		case hook.failsClosed || filler != FilledByNothing:
-			if e := refs.edge(hook.At, ordering.Ready, graph.Helps, "webhook", "is intercepted by"); e != nil {
+			if e := refs.edge(hook.At, ordering.Ready, graph.Helps, "webhook", "its writes are intercepted by"); e != nil {
 				e.Rejects = e.Rejects || hook.failsClosed
 			}
 		}
