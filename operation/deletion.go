@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,6 +22,8 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/plan"
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/live/access"
+	"github.com/ordapply/ordapply/internal/live/write"
+	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/view/events"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
@@ -67,8 +70,12 @@ func (op *Delete) prepare(ctx context.Context, c *console.Console, files *report
 		d.order.Notes = append(d.order.Notes, fmt.Sprintf("left out: %s (%s)", hook.ID, hook.Why.Detail))
 	}
 	d.order.Notes = append(d.order.Notes, d.target.UndiscoveredNotes(stream)...)
-	if d.live, err = apply.Find(ctx, d.target.Cluster, stream.Resources); err != nil || op.DryRun == "client" {
+	if d.live, err = apply.Find(ctx, d.target.Cluster, stream.Resources); err != nil {
 		return d, err
+	}
+	d.order.Notes = append(d.order.Notes, memberNotes(d.live, write.NewSetFinder(ctx, d.target.Cluster))...)
+	if op.DryRun == "client" {
+		return d, nil
 	}
 	required := func() []kube.Permission {
 		all := access.RemovalPermissions(d.live, kube.KindsOf(d.target.Cluster))
@@ -79,6 +86,25 @@ func (op *Delete) prepare(ctx context.Context, c *console.Console, files *report
 		return all.Required
 	}
 	return d, d.target.CheckPermissions(ctx, required, append(source.SameManifests(), "--delete")...)
+}
+
+// memberNotes lists the apply sets of objects: deleting those by their manifests leaves the sets,
+// with their locks and histories.
+func memberNotes(live map[object.ID]*unstructured.Unstructured, find write.SetFinder) []string {
+	members := map[string]int{}
+	for _, obj := range live {
+		if applyset.Owner(obj) == "" {
+			continue
+		}
+		if set := find(applyset.Owner(obj), obj.GetNamespace()); set.Flags() != "" {
+			members[fmt.Sprintf("belong to apply set %s, which stays with its history; to delete that too: ordapply delete %s", set, set.Flags())]++
+		}
+	}
+	var notes []string
+	for _, text := range slices.Sorted(maps.Keys(members)) {
+		notes = append(notes, fmt.Sprintf("%d of %s %s", members[text], plain.Count(len(live), "object"), text))
+	}
+	return notes
 }
 
 // protectedIn keeps objects whose manifest protects them, even if the live

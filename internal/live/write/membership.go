@@ -61,8 +61,8 @@ func flagsOf(set applyset.Parent) string {
 // otherSetError returns the error for a member of another set.
 func otherSetError(set FoundSet) error {
 	meant := ""
-	if set.found() {
-		meant = "name that set if it is the one you mean (" + flagsOf(set.Parent) + "); else "
+	if flags := set.Flags(); flags != "" {
+		meant = "name that set if it is the one you mean (" + flags + "); else "
 	}
 	return event.WithCode(event.CodeConflict, fmt.Errorf("it is a member of another apply set (%s): %sremove it from that set first, or take it over with --take-over; a definition that several sets need belongs in a set of its own", set, meant))
 }
@@ -131,6 +131,14 @@ func (f FoundSet) String() string {
 		return f.ID.String()
 	}
 	return f.set
+}
+
+// Flags returns the flags of a command that name the set; "" if it was not found.
+func (f FoundSet) Flags() string {
+	if !f.found() {
+		return ""
+	}
+	return flagsOf(f.Parent)
 }
 
 func (f FoundSet) found() bool { return f.ID.Name != "" }
