@@ -14,6 +14,8 @@ import (
 type Deletion struct {
 	Steps []DeletionStep // sorted by wave, then by ID
 	Waves int            // the number of waves; a wave starts when all resources of the one before are gone
+	// Names are the names of waves, after the layers of their resources, as far as they have some.
+	Names []string
 	// Notes are remarks for display, such as edges that delete rules overrule.
 	Notes []string
 	// FollowsPlan is the plan that the deletion follows, as a prune follows an apply;
@@ -38,10 +40,13 @@ func (d *Deletion) Plan() *Plan {
 		*p = *d.FollowsPlan
 		p.Steps, p.Waves, p.Notes = slices.Clone(p.Steps), slices.Clone(p.Waves), slices.Concat(p.Notes, d.Notes)
 	}
-	for range d.Waves {
+	for n := range d.Waves {
 		wave := Wave{}
-		if d.FollowsPlan != nil {
+		switch {
+		case d.FollowsPlan != nil:
 			wave.Name = "prune"
+		case n < len(d.Names):
+			wave.Name = d.Names[n]
 		}
 		p.Waves = append(p.Waves, wave)
 	}

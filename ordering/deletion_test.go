@@ -51,7 +51,7 @@ func deletion(d *ordering.Deletion, err error) string {
 	}
 	var b strings.Builder
 	for _, s := range d.Steps {
-		fmt.Fprintf(&b, "wave %d/%d: %s\n", s.Wave+1, d.Waves, s.ID)
+		fmt.Fprintf(&b, "%s: %s\n", d.Plan().WaveTitle(s.Wave), s.ID)
 		for _, n := range s.After {
 			fmt.Fprintf(&b, "  after %s, %s\n", n.ID, n.Gate)
 		}

@@ -17,7 +17,9 @@ func (d *Deletion) Filter(wanted func(object.ID) bool) *Deletion {
 		}
 		if s.Wave != last {
 			last = s.Wave
-			out.Waves++
+			if out.Waves++; s.Wave < len(d.Names) {
+				out.Names = append(out.Names, d.Names[s.Wave])
+			}
 		}
 		s.Wave = out.Waves - 1
 		var after []Need

@@ -36,7 +36,12 @@ func DeletionOrder(resources []ordering.Resource, options ordering.Options) (*or
 	b.Kept, b.ReadyVertex, b.ReadyOf = resolved.Kept, nil, nil // a deletion has only one event per resource: it is gone
 	b.graph = b.Graph()
 	b.rank, _ = b.graph.Ranks()
-	out := &ordering.Deletion{Waves: b.numberWaves(), Notes: b.overruledNotes(resolved.Dropped)}
+	waves := make([]ordering.Wave, b.numberWaves())
+	b.nameWaves(waves)
+	out := &ordering.Deletion{Waves: len(waves), Notes: b.overruledNotes(resolved.Dropped)}
+	for _, wave := range waves {
+		out.Names = append(out.Names, wave.Name)
+	}
 	for _, i := range b.byWave() {
 		out.Steps = append(out.Steps, ordering.DeletionStep{ID: b.Resources[i].ID, Wave: b.wave[i], After: b.needsOf(int32(i))})
 	}
