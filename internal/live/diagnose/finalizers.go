@@ -210,7 +210,7 @@ func (h *Deletion) finalizerManager(finalizer string) string {
 // reports that there is none.
 func (h *Deletion) workloadNamedLike(ctx context.Context, manager string) string {
 	if strings.HasPrefix(manager, "kubectl") {
-		return "from a manifest or by hand: the person or tool that added it must remove it"
+		return "from a manifest or by hand: check that the controller runs for which it is meant; if there is none, the person or tool that added it must remove it"
 	}
 	for _, kind := range []string{"Deployment", "StatefulSet", "DaemonSet"} {
 		gvk := schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}
