@@ -72,6 +72,7 @@ func TestInitOfExamples(t *testing.T) {
 		}
 	}
 	for name, args := range map[string][]string{
+		"bookshop":    {"-k", filepath.Join(examples, "bookshop")},
 		"plain":       {"-f", filepath.Join(examples, "plain", "app.yaml")},
 		"platform":    {"-f", filepath.Join(examples, "platform", "platform.yaml")},
 		"shop":        files,

@@ -17,7 +17,7 @@ import (
 // one, then by namespace, and workloads by kind. Values that only inert resources, such
 // as ConfigMaps, have are no groups: edges place these.
 func (p *proposal) byKeys(definitions bool) {
-	keys := candidates(p.Resources)
+	keys := p.withoutCommon(candidates(p.Resources), p.active())
 	if definitions {
 		p.groupDefinitions(keys)
 	}
@@ -25,6 +25,7 @@ func (p *proposal) byKeys(definitions bool) {
 	var names []string
 	for {
 		rest := p.active()
+		keys = p.withoutCommon(keys, rest)
 		k, covered := p.best(keys, rest)
 		if covered == 0 {
 			break
@@ -49,9 +50,6 @@ func (p *proposal) byKeys(definitions bool) {
 		}
 	}
 	if p.byKinds(kinds) {
-		if len(names) == 0 {
-			p.inUsualOrder()
-		}
 		names = append(names, "kind")
 	}
 	p.definitionsFirst()
@@ -106,14 +104,8 @@ func (p *proposal) definitionsFirst() {
 // byKinds groups the workloads without a group that a selector matches by their kinds. It
 // reports whether there are any.
 func (p *proposal) byKinds(s selector) bool {
-	kindOf := func(i int) string {
-		if r := p.Resources[i]; references.PodSpec(r.Object) != nil {
-			return r.Kind + "." + r.Group
-		}
-		return ""
-	}
 	placed := false
-	for _, kind := range valuesOf(p.active(), kindOf) {
+	for _, kind := range valuesOf(p.active(), p.workloadKind) {
 		s.kind, s.group, _ = strings.Cut(kind, ".")
 		members := p.matching(s) // none, if their labels have the value ""
 		if len(members) == 0 {
@@ -125,20 +117,34 @@ func (p *proposal) byKinds(s selector) bool {
 	return placed
 }
 
-// inUsualOrder relates groups that differ only by kind as authors mostly do: data, then the Jobs
-// that prepare it, then the programs that serve it. A manifest that mentions the reverse wins.
-func (p *proposal) inUsualOrder() {
-	usual := []selector{{group: "apps", kind: "StatefulSet"}, {group: "batch", kind: "Job"}, {group: "apps", kind: "Deployment"}}
-	rank := func(g group) int {
-		return slices.IndexFunc(usual, func(s selector) bool { return s.kind == g.selector.kind && s.group == g.selector.group })
+// workloadKind returns the kind of a workload, "Deployment.apps"; "" for other resources.
+func (p *proposal) workloadKind(i int) string {
+	if r := p.Resources[i]; references.PodSpec(r.Object) != nil {
+		return r.Kind + "." + r.Group
 	}
+	return ""
+}
+
+// inUsualOrder relates groups whose workloads are of one kind as authors mostly do: data, then the
+// Jobs that prepare it, then the programs that serve it. A manifest that mentions the reverse wins.
+func (p *proposal) inUsualOrder() {
 	for from, g := range p.groups {
 		for to, other := range p.groups {
-			if rank(g) >= 0 && rank(g) < rank(other) {
+			if place := p.usualPlace(g); place >= 0 && place < p.usualPlace(other) {
 				p.relations = append(p.relations, relation{from: from, to: to, guess: true, why: "A guess by kind: StatefulSets, then Jobs, then Deployments"})
 			}
 		}
 	}
+}
+
+// usualPlace returns the place of a group in the usual order; -1 if it has no workloads, or some
+// of another kind. CronJobs do not count: they run later.
+func (p *proposal) usualPlace(g group) int {
+	kinds := slices.DeleteFunc(valuesOf(g.members, p.workloadKind), func(kind string) bool { return kind == "CronJob.batch" })
+	if len(kinds) != 1 {
+		return -1
+	}
+	return slices.Index([]string{"StatefulSet.apps", "Job.batch", "Deployment.apps"}, kinds[0])
 }
 
 // active returns the resources without a group that may have effects of their own.

@@ -99,7 +99,8 @@ func byLabels(d, framed *edges.Dependencies, narrow map[string]schema.GroupKind)
 	return p
 }
 
-// mutual returns the number of groups that need each other.
+// mutual returns the number of groups that need each other, or would with the relations between
+// them.
 func (p *proposal) mutual() int {
 	n := 0
 	for g := range p.groups {
@@ -110,9 +111,8 @@ func (p *proposal) mutual() int {
 	return n
 }
 
-// isMutual reports whether a group and another one need each other.
 func (p *proposal) isMutual(g int) bool {
-	return slices.Contains(p.circle[:g], p.circle[g]) || slices.Contains(p.circle[g+1:], p.circle[g])
+	return slices.Contains(p.knot[:g], p.knot[g]) || slices.Contains(p.knot[g+1:], p.knot[g])
 }
 
 // circular returns the selectors of groups that need each other, if they have inert members and
@@ -148,6 +148,7 @@ func (p *proposal) byLabels(framed *edges.Dependencies, definitions bool) {
 	if framed.OrderSource == ordering.OrderSourceHelm {
 		p.asFramed(framed)
 	} else {
+		p.inUsualOrder()
 		p.awaitControllers()
 		p.spareMentioned()
 	}

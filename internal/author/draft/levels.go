@@ -18,9 +18,11 @@ import (
 // that uses it.
 
 // rank assigns each group the groups that it waits for, and its level behind them. Groups
-// that need each other share a level, and wait for the same groups.
+// that need each other share a level, and wait for the same groups; relations between them
+// are dropped, but for the author's.
 func (p *proposal) rank() {
 	in := p.components(p.edges())
+	p.knot = in[:len(p.groups)]
 	p.relations = slices.DeleteFunc(p.relations, func(r relation) bool { return !r.byAuthor && in[r.from] == in[r.to] })
 	kept := p.edges()
 	in = p.components(kept)

@@ -22,6 +22,7 @@ type proposal struct {
 	relations []relation
 	uses      []graph.Edge   // beyond the edges: from controllers to their custom resources, and from mentioned resources to their users
 	level     []int          // per group
+	knot      []int32        // per group: the same number for groups that need each other, if all relations counted
 	circle    []int32        // per group: the same number for groups that need each other
 	behind    []map[int]bool // per group: groups whose readiness it awaits
 	depth     []int          // per vertex: the groups on the longest path to it

@@ -84,6 +84,21 @@ func candidates(resources []ordering.Resource) []key {
 	})
 }
 
+// withoutCommon drops the keys with one value that workloads of several kinds have, such as the
+// name of the application on all resources: kinds say more about an order.
+func (p *proposal) withoutCommon(keys []key, resources []int) []key {
+	return slices.DeleteFunc(keys, func(k key) bool {
+		value := func(i int) string { value, _ := k.of(p.Resources[i].Meta); return value }
+		kind := func(i int) string {
+			if value(i) == "" {
+				return ""
+			}
+			return p.workloadKind(i)
+		}
+		return len(valuesOf(resources, value)) == 1 && len(valuesOf(resources, kind)) > 1
+	})
+}
+
 // best returns the key that groups the resources best: the first candidate with several
 // values that most of them have, as far as such a candidate has most of them. A key with
 // one value says nothing about an order: it is taken only if no other has any of them.

@@ -29,7 +29,12 @@ func (o *Order) YAML() []byte {
 	reasons := slices.ContainsFunc(entries, func(l Layer) bool {
 		return len(l.Why)+len(l.Mutual) > 0 || l.DependsOn == nil && l.Name != entries[0].Name
 	})
-	if !reasons && len(entries) > 1 {
+	switch gated := slices.DeleteFunc(slices.Clone(entries), func(l Layer) bool { return l.Applied }); {
+	case len(gated) == 0:
+		out.WriteString("# No layer: this order makes nothing wait.\n")
+	case len(gated) == 1:
+		out.WriteString("# One layer: this order makes nothing wait.\n")
+	case !reasons:
 		out.WriteString("# No manifest says which layer needs another: none waits until you complete dependsOn below.\n")
 	}
 	o.explainLeft(&out)
