@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
+	"github.com/ordapply/ordapply/internal/author/lint"
 	"github.com/ordapply/ordapply/internal/cli/connect"
 	"github.com/ordapply/ordapply/internal/cli/console"
 	"github.com/ordapply/ordapply/internal/cli/files"
 	"github.com/ordapply/ordapply/internal/cli/input"
 	"github.com/ordapply/ordapply/internal/cli/plan"
 	"github.com/ordapply/ordapply/internal/cli/usage"
+	"github.com/ordapply/ordapply/internal/judge/condition"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/view/drawing"
 	"github.com/ordapply/ordapply/ordering"
@@ -91,14 +94,29 @@ func (p *Plan) check() error {
 // runOffline plans without a cluster.
 func (p *Plan) runOffline(ctx context.Context, c *console.Console) error {
 	in := input.Offline{Source: p.source(), Namespace: cmp.Or(*p.Cluster.Namespace, "default")}
-	planned, err := in.Plan(ctx, c)
+	stream, _, planned, err := in.LoadPlan(ctx, c)
 	if err != nil {
 		return err
 	}
+	planned.Notes = append(planned.Notes, rejectedNotes(stream.Resources)...)
 	if p.Prune {
 		plain.Fprintln(c.Err, "note: only the cluster knows what --prune would delete: leave out --dry-run=client to see it")
 	}
 	return errors.Join(p.writeOffline(c, planned), planned.Err())
+}
+
+// rejectedNotes returns a note about resources that the API server would not create. It is no
+// error, because the server may accept them as changes of objects that exist.
+func rejectedNotes(resources []ordering.Resource) []string {
+	found := lint.Rejected(resources, condition.MatchConditions())
+	if len(found) == 0 {
+		return nil
+	}
+	note := fmt.Sprintf("vet finds %s in these manifests: %s", plain.Count(len(found), "problem"), found[0].Text)
+	if more := len(found) - 1; more > 0 {
+		note += fmt.Sprintf("; and %d more, which ordapply vet lists", more)
+	}
+	return []string{note}
 }
 
 // writeOffline prints a plan that was made without a cluster.

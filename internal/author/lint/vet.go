@@ -43,7 +43,7 @@ func Check(resources []ordering.Resource, options ordering.Options) []Finding {
 	for _, fault := range ordering.FlattenErrors(err) {
 		found = append(found, Finding{true, fault.Error()})
 	}
-	found = append(found, s.schemas()...)
+	found = append(found, rejected(s.Index)...)
 	if !options.Incomplete {
 		found = slices.Concat(found, s.references(), s.undefinedKinds())
 	}
@@ -59,12 +59,18 @@ func Check(resources []ordering.Resource, options ordering.Options) []Finding {
 
 type stream struct{ *edges.Dependencies }
 
-// schemas reports resources that the API server rejects: custom resources by their own CRDs,
-// malformed CRDs, and certain errors of built-in kinds.
-func (s stream) schemas() []Finding {
-	unfit, malformed := check.Rejected(s.Index), check.Malformed(s.Index)
+// Rejected returns the findings of Check about resources that the API server does not create:
+// custom resources that their own CRDs reject, malformed CRDs, and certain errors of built-in kinds.
+// The order of the resources does not matter.
+func Rejected(resources []ordering.Resource, condition ordering.Condition) []Finding {
+	sorted := slices.SortedFunc(slices.Values(resources), func(a, b ordering.Resource) int { return object.Compare(a.ID, b.ID) })
+	return rejected(references.NewIndex(sorted, condition))
+}
+
+func rejected(ix *references.Index) []Finding {
+	unfit, malformed := check.Rejected(ix), check.Malformed(ix)
 	var found []Finding
-	for _, r := range s.Resources {
+	for _, r := range ix.Resources {
 		if err := errors.Join(unfit[r.ID], malformed[r.ID], check.Native(r.ID, r.Object)); err != nil {
 			found = append(found, Finding{true, r.Located() + ": " + err.Error()})
 		}
