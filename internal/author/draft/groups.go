@@ -126,16 +126,22 @@ func (p *proposal) workloadKind(i int) string {
 }
 
 // inUsualOrder relates groups whose workloads are of one kind as authors mostly do: data, then the
-// Jobs that prepare it, then the programs that serve it. A manifest that mentions the reverse wins.
+// Jobs that prepare it, then the programs that serve it. Labels that tell components apart say
+// nothing about an order, unless a Job is one of them. A manifest that mentions the reverse wins.
 func (p *proposal) inUsualOrder() {
+	hasJob := slices.ContainsFunc(p.groups, func(g group) bool { return p.usualPlace(g) == jobPlace })
 	for from, g := range p.groups {
 		for to, other := range p.groups {
-			if place := p.usualPlace(g); place >= 0 && place < p.usualPlace(other) {
+			byKind := g.selector.kind != "" && other.selector.kind != ""
+			if place := p.usualPlace(g); place >= 0 && place < p.usualPlace(other) && (byKind || hasJob) {
 				p.relations = append(p.relations, relation{from: from, to: to, guess: true, why: "A guess by kind: StatefulSets, then Jobs, then Deployments"})
 			}
 		}
 	}
 }
+
+// jobPlace is the place of Jobs in the usual order.
+const jobPlace = 1
 
 // usualPlace returns the place of a group in the usual order; -1 if it has no workloads, or some
 // of another kind. CronJobs do not count: they run later.
