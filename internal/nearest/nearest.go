@@ -38,21 +38,49 @@ func Best[T any](items []T, score func(T) (distance int, ok bool)) (best T, ok b
 // may be a misspelling of the other. A string that contains the other, such as
 // a name with a prefix, is close.
 func Distance(a, b string) (letters int, close bool) {
-	if len(a) > 1 && len(b) > 1 && (strings.Contains(a, b) || strings.Contains(b, a)) {
+	if contains(a, b) || contains(b, a) {
 		return max(len(a), len(b)) - min(len(a), len(b)), true
 	}
 	letters = Edits(a, b)
+	if len(a) < 6 { // two other letters make another word, such as start of sort
+		return letters, letters <= 1
+	}
 	return letters, letters <= max(2, len(a)/3)
 }
 
+// contains reports whether a name contains another: two letters only between hyphens, as
+// shop-db contains db, but cascade not as.
+func contains(name, part string) bool {
+	if len(part) == 2 {
+		name, part = "-"+name+"-", "-"+part+"-"
+	}
+	return len(part) > 1 && strings.Contains(name, part)
+}
+
 // Edits returns the number of letters to insert, remove or replace between two
-// strings. Strings longer than limits.Name count as different in all letters, because the
-// time grows with the product of their lengths.
+// strings; two neighbours that changed places are one. Strings longer than limits.Name count
+// as different in all letters, because the time grows with the product of their lengths.
 func Edits(a, b string) int {
-	if longest := max(len(a), len(b)); longest > limits.Name {
+	switch longest := max(len(a), len(b)); {
+	case longest > limits.Name:
 		return longest
+	case swapped(a, b):
+		return 1
 	}
 	return levenshtein.ComputeDistance(a, b)
+}
+
+// swapped reports whether only two neighbouring letters changed places.
+func swapped(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range len(a) - 1 {
+		if a[i] != b[i] {
+			return a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+		}
+	}
+	return false
 }
 
 // KindDistance returns how different a written kind is from a known one; close reports

@@ -22,6 +22,23 @@ func TestDidYouMeanNothing(t *testing.T) {
 	require.Empty(t, nearest.DidYouMean("web", nil))
 }
 
+// Of a short name, one letter may differ, or two neighbours have changed places; two
+// letters inside another name are no part of it.
+func TestShortNames(t *testing.T) {
+	for _, c := range []struct {
+		written, name string
+		close         bool
+	}{
+		{"plna", "plan", true}, {"paln", "plan", true}, {"pln", "plan", true}, {"pkan", "plan", true}, {"stat", "status", true},
+		{"edit", "init", false}, {"fmt", "vet", false}, {"test", "list", false}, {"nope", "one", false}, {"start", "sort", false},
+		{"staus", "status", true}, {"histroy", "history", true},
+		{"cascade", "as", false}, {"as", "cascade", false}, {"shop-db", "db", true}, {"db", "db-0", true}, {"shop", "bookshop", true},
+	} {
+		_, close := nearest.Distance(c.written, c.name)
+		require.Equal(t, c.close, close, "%s for %s", c.written, c.name)
+	}
+}
+
 // Of two names at the same distance the first is suggested.
 func TestFirstOfEquals(t *testing.T) {
 	require.Equal(t, "; did you mean wea?", nearest.DidYouMean("web", []string{"wea", "wec"}))

@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -23,16 +24,17 @@ func FlagError(cmd *cobra.Command, err error) error {
 	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
-		return usage.Wrap(err)
+		return usage.Wrap(invalidValue(err))
 	}
 	near := ""
+	word, _, _ := strings.Cut(cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName()), "=") // Terraform's have one hyphen
 	switch name := unknown.GetSpecifiedName(); {
 	case name == "applyset" && strings.HasSuffix(strings.TrimRight(cmd.Use, "]"), "NAME"):
 		near = "; the apply set is an argument: " + cmd.CommandPath() + " NAME"
 	case (name == "A" || name == "all-namespaces") && hasList(cmd.Root()):
 		near = "; " + cmd.Root().CommandPath() + " list -A lists the apply sets of all namespaces"
-	case otherTool(name) != "":
-		near = "; " + otherTool(name)
+	case otherTool(cmd.Name(), word) != "":
+		near = "; " + otherTool(cmd.Name(), word)
 	case !cmd.HasParent() && isFlagOfApply(cmd, name):
 		near = "; flags follow a command: " + cmd.CommandPath() + " apply -f FILE"
 	case len(name) > 1: // one letter is close to any
@@ -41,16 +43,51 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return usage.Errorf("%w%s (%s --help lists all)", err, near, cmd.CommandPath())
 }
 
+// invalidValue says in the error for a value of a flag what to write, where pflag's error has the
+// words of Go's parsers.
+func invalidValue(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	write := ""
+	switch flag, syntax := invalid.GetFlag(), errors.Is(err, strconv.ErrSyntax); {
+	case flag.Value.Type() == "duration":
+		write = "a duration, such as 90s or 5m"
+	case flag.Value.Type() == "bool" && syntax:
+		write = "true or false"
+	case syntax:
+		write = "a whole number"
+	default:
+		return err
+	}
+	return fmt.Errorf("--%s=%s: write %s", invalid.GetFlag().Name, cmp.Or(invalid.GetValue(), `""`), write)
+}
+
 // hasList reports whether a program has the command list.
 func hasList(root *cobra.Command) bool {
 	list, _, err := root.Find([]string{"list"})
 	return err == nil && list != root
 }
 
-// otherTool names the equivalent of a flag of kubectl, Helm or other tools; "" for any other
-// flag.
-func otherTool(flag string) string {
+// otherTool names the equivalent of a flag of kubectl, Helm, Terraform or other tools at a verb;
+// "" for any other flag.
+func otherTool(verb, flag string) string {
 	switch flag {
+	case "auto-approve":
+		if verb == "delete" {
+			return "--yes does that"
+		}
+		return "only ordapply delete asks for confirmation: leave it out"
+	case "cascade":
+		return "what an object owns is always deleted with it: leave it out"
+	case "destroy":
+		if verb == "plan" {
+			return "ordapply delete --dry-run=client does that"
+		}
+		return "ordapply delete does that"
+	case "grace-period":
+		return podsEnd
 	case "debug", "loglevel", "log-level", "trace", "verbose":
 		return "-v 2 logs decisions and retries, -v 3 also requests"
 	case "atomic":
@@ -66,6 +103,9 @@ func otherTool(flag string) string {
 	case "skip-crds":
 		return "leave them out when the chart is rendered: helm template NAME CHART --skip-crds | ordapply"
 	case "force":
+		if verb == "delete" {
+			return podsEnd
+		}
 		return "--force-conflicts takes over fields of other field managers, and annotation ordapply.dev/on-immutable: recreate replaces an object"
 	case "release-name", "install", "set", "set-string", "set-file", "values":
 		return "render the chart first: helm template NAME CHART | ordapply"
@@ -74,6 +114,8 @@ func otherTool(flag string) string {
 	}
 	return ""
 }
+
+const podsEnd = "Pods end within their own terminationGracePeriodSeconds: leave it out"
 
 // similarFlag suggests a flag for an unknown one: of the command, or of apply, which other
 // commands may lack.
@@ -98,14 +140,19 @@ func isFlagOfApply(root *cobra.Command, name string) bool {
 	return err == nil && (apply.Flags().Lookup(name) != nil || len(name) == 1 && apply.Flags().ShorthandLookup(name) != nil)
 }
 
-// noVerb returns the error for an unknown verb.
+// noVerb returns the error for a verb that a command lacks; other tools' verbs are
+// those of the root.
 func noVerb(root *cobra.Command, verb string) error {
 	var verbs []string
 	for _, sub := range root.Commands() {
 		verbs = append(verbs, sub.Name())
 	}
 	near := nearest.DidYouMean(verb, verbs)
-	if does := otherVerb(verb); does != "" {
+	switch does := otherVerb(verb); {
+	case root.HasParent():
+	case verb == "events" || verb == "logs":
+		near = "; kubectl " + verb + " does that, and " + root.CommandPath() + " status NAME --tree shows what is wrong with Pods"
+	case does != "":
 		near = "; " + root.CommandPath() + " " + does + " does that"
 	}
 	return usage.Errorf("unknown command %q%s (%s --help lists all)", verb, near, root.CommandPath())
@@ -117,14 +164,22 @@ func otherVerb(verb string) string {
 	switch verb {
 	case "install", "upgrade":
 		return "apply -f FILE --applyset NAME --prune (helm template NAME CHART | ordapply --applyset NAME --prune)"
-	case "create", "deploy", "replace", "up":
+	case "create", "deploy", "import", "replace", "sync", "up":
 		return "apply -f FILE --applyset NAME"
+	case "annotate", "edit", "label", "patch", "scale", "set":
+		return "apply -f FILE, after a change of the manifest,"
 	case "destroy", "down", "remove", "uninstall":
 		return "delete --applyset NAME"
 	case "get":
 		return "status NAME, or for manifests history show NAME REVISION,"
-	case "describe", "inspect", "tree", "wait":
+	case "app":
+		return "list, or for one set status NAME,"
+	case "describe", "inspect", "state":
 		return "status NAME"
+	case "tree":
+		return "status NAME --tree"
+	case "wait", "watch":
+		return "status NAME --watch"
 	case "rollout", "undo":
 		return "rollback NAME"
 	case "lint", "validate":
@@ -162,17 +217,24 @@ func CheckArguments(cmd *cobra.Command) {
 					set = ", and an apply set with --applyset"
 				}
 				return usage.Errorf("%s takes no argument %q: name files and folders with -f%s", c.CommandPath(), given[0], set)
-			case len(given) > 0 && args(c, given[:1]) != nil && args(c, nil) == nil && !c.HasSubCommands(): // it takes none
+			case len(given) > 0 && args(c, given[:1]) != nil && args(c, nil) == nil: // it takes none
+				if c.HasSubCommands() {
+					return noVerb(c, given[0])
+				}
 				return usage.Errorf("%s takes no argument %q (%s --help explains it)", c.CommandPath(), given[0], c.CommandPath())
 			case rightArguments(c, given) != "":
 				return usage.Errorf("%s takes one argument: write %s", c.CommandPath(), rightArguments(c, given))
-			case len(given) == 0:
-				return usage.Errorf("an argument is missing: %s (%s --help explains it)", c.UseLine(), c.CommandPath())
-			case len(given) == 1:
-				return usage.Errorf("another argument is missing: %s (%s --help explains it)", c.UseLine(), c.CommandPath())
-			default:
-				return usage.Wrap(errors.New(err.Error() + "; see " + c.CommandPath() + " --help"))
 			}
+			wrong := "another argument is missing"
+			if len(given) == 0 {
+				wrong = "an argument is missing"
+			}
+			for n := range given {
+				if args(c, given[:n]) == nil {
+					wrong = fmt.Sprintf("argument %q is one too many", given[n])
+				}
+			}
+			return usage.Errorf("%s: %s (%s --help explains it)", wrong, c.UseLine(), c.CommandPath())
 		}
 	}
 	for _, sub := range cmd.Commands() {

@@ -60,7 +60,7 @@ func ApplyDefaults(cmd *cobra.Command, c *console.Console) error {
 			return
 		}
 		if err := cmd.Flags().Set(flag.Name, value); err != nil {
-			errs = append(errs, usage.Errorf("%s: %s: %w", source, flag.Name, err))
+			errs = append(errs, usage.Errorf("%s: %w", source, invalidValue(err)))
 		}
 		_ = cmd.Flags().SetAnnotation(flag.Name, markFlagSource, []string{source})
 		sources = append(sources, fmt.Sprintf("--%s is set by %s", flag.Name, source))
