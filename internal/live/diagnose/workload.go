@@ -107,7 +107,7 @@ func (q *Diagnoser) ReplicaSet(ctx context.Context, deployment *unstructured.Uns
 func (q *Diagnoser) ownPods(ctx context.Context, workload, maker *unstructured.Unstructured) {
 	own, all := q.madeBy(ctx, maker)
 	if want := DesiredPods(maker); all && int64(len(own)) < want {
-		q.addFinding(kube.Meta(workload).ID, fmt.Sprintf("it has %d of %s", len(own), plain.Count(int(want), "Pod")))
+		q.addFinding(kube.Meta(maker).ID, fmt.Sprintf("%d of %s exist", len(own), plain.Count(int(want), "Pod")))
 		if !q.events(ctx, maker) && len(own) == 0 && len(q.unread) == 0 {
 			q.addFinding(kube.Meta(maker).ID, "no event says why; is kube-controller-manager running?")
 		}
