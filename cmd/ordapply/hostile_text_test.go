@@ -14,6 +14,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/internal/view/terminal"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -76,7 +77,7 @@ func TestNoVerbPrintsWhatManifestsForge(t *testing.T) {
 func TestErrorsAreEscaped(t *testing.T) {
 	text := "status: bad\nerror: FORGED\r\n\x1b[2JFORGED"
 	var output bytes.Buffer
-	report.PrintErrors(&output, []error{
+	report.PrintErrors(&output, terminal.Shader(nil), []error{
 		&event.Error{Op: event.OpWait, ID: object.ID{Kind: "Thing", Name: "a"}, Wave: "wave 1/1", Err: errors.New(text), Diagnosis: &event.Diagnosis{Findings: []event.Finding{{Text: text, Log: []string{text}}}}},
 		errors.New(text),
 	})

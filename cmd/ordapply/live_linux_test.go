@@ -211,6 +211,30 @@ type seated struct {
 	read     chan struct{}
 }
 
+// On a terminal the word that begins an error has a colour, under the conditions of all colours.
+func TestErrorsAreColoured(t *testing.T) {
+	t.Parallel()
+	bin, err := testcluster.Find("ordapply")
+	if err != nil {
+		testcluster.Skip(t, "the ordapply command (run `make build`)")
+	}
+	for env, want := range map[string]string{
+		"NO_COLOR=":           "\x1b[31merror:\x1b[0m --wait=ordered: ",
+		"NO_COLOR=1":          "error: --wait=ordered: ",
+		"NO_COLOR= CI=true":   "error: --wait=ordered: ",
+		"NO_COLOR= TERM=dumb": "error: --wait=ordered: ",
+	} {
+		t.Run(env, func(t *testing.T) {
+			p := prepared(t, bin, "apply", "--wait=ordered")
+			p.Env = append(append(p.Env, "COLORTERM="), strings.Fields(env)...)
+			p.start(t)
+			go p.look()
+			require.Equal(t, report.ExitUsage, p.wait())
+			require.True(t, strings.HasPrefix(p.raw.String(), want), "%q", p.raw.String())
+		})
+	}
+}
+
 // onTerminal starts a program on a terminal that is read.
 func onTerminal(t *testing.T, bin string, args ...string) *seated {
 	t.Helper()

@@ -31,6 +31,7 @@ import (
 	"github.com/ordapply/ordapply/internal/cli/plan"
 	"github.com/ordapply/ordapply/internal/cli/report"
 	"github.com/ordapply/ordapply/internal/limits"
+	"github.com/ordapply/ordapply/internal/view/terminal"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -79,7 +80,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return report.ExitDifferent
 	}
 	messages := files.NewWriter(stderr)
-	report.PrintErrors(messages, ordering.FlattenErrors(err))
+	report.PrintErrors(messages, terminal.Shader(files.FileOf(stderr)), ordering.FlattenErrors(err))
 	_ = messages.Close(ctx)
 	if code := report.ExitCode(err); code != report.ExitFailed || cmd.Name() != "diff" || cmd.Parent() != cmd.Root() { // history diff reports no difference by its exit code
 		return code

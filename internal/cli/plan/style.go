@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"os"
 	"strings"
 
 	"golang.org/x/term"
@@ -35,7 +34,7 @@ func StyleFor(c *console.Console, all bool) Style {
 		return how
 	}
 	how.columns = columns
-	how.shade = terminal.NewScreen(file, terminal.MayDraw() && os.Getenv("NO_COLOR") == "").Shade
+	how.shade = terminal.Shader(file)
 	return how
 }
 

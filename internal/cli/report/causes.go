@@ -11,6 +11,7 @@ import (
 	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/internal/live/write"
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/internal/view/terminal"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state"
 )
@@ -73,14 +74,14 @@ const maxNamed = 10
 
 // PrintErrors prints errors grouped by cause, each followed by the affected
 // resources and the diagnosis, and the flag that takes the fields of all conflicts. That a
-// failed run was undone is no error.
-func PrintErrors(stderr io.Writer, faults []error) {
+// failed run was undone is no error. shade colours the word that begins an error.
+func PrintErrors(stderr io.Writer, shade func(terminal.Line) string, faults []error) {
 	for _, c := range groupByCause(faults) {
 		text := c.text
 		if advised := (fault.LogInError{}); fault.CredentialsRefused(c.first) && !errors.As(c.first, &advised) {
 			text += "; " + fault.LogInAdvice
 		}
-		prefix := "error: "
+		prefix := shade(terminal.Line{Text: "error:", Mood: terminal.Bad}) + " "
 		if undone := new(state.UndoneResult); errors.As(c.first, &undone) {
 			prefix = ""
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/kube/fault"
+	"github.com/ordapply/ordapply/internal/view/terminal"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -31,7 +32,7 @@ func TestErrorsAreGroupedByCause(t *testing.T) {
 		failed("wave 2/2", "d", quota("d")),
 	}
 	var output bytes.Buffer
-	PrintErrors(&output, faults)
+	PrintErrors(&output, terminal.Shader(nil), faults)
 	require.Equal(t, strings.TrimPrefix(`
 error: wave 1/2: apply 2 resources: configmaps "…" is forbidden: exceeded quota
   ConfigMap shop/a
@@ -48,7 +49,7 @@ func TestAFewOfManyResourcesAreNamed(t *testing.T) {
 		faults = append(faults, &event.Error{Wave: "wave 1/1", Op: event.OpApply, ID: object.ID{Kind: "ConfigMap", Name: fmt.Sprint(i)}, Err: errors.New("no")})
 	}
 	var output bytes.Buffer
-	PrintErrors(&output, faults)
+	PrintErrors(&output, terminal.Shader(nil), faults)
 	require.Equal(t, maxNamed+2, strings.Count(output.String(), "\n"))
 	require.Contains(t, output.String(), "error: wave 1/1: apply 12 resources: no\n  ConfigMap 0\n")
 	require.True(t, strings.HasSuffix(output.String(), "\n  and 2 more\n"), output.String())
@@ -59,7 +60,7 @@ func TestRefusedCredentialsAreExplainedOnce(t *testing.T) {
 	refused := apierrors.NewUnauthorized("Unauthorized")
 	for name, err := range map[string]error{"not explained": refused, "explained": fault.Explain(refused)} {
 		var out strings.Builder
-		PrintErrors(&out, ordering.FlattenErrors(err))
+		PrintErrors(&out, terminal.Shader(nil), ordering.FlattenErrors(err))
 		require.Equal(t, 1, strings.Count(out.String(), fault.LogInAdvice), "%s: %s", name, out.String())
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/ordapply/ordapply/internal/fleet"
 	"github.com/ordapply/ordapply/internal/plain"
 	"github.com/ordapply/ordapply/internal/view/events"
+	"github.com/ordapply/ordapply/internal/view/terminal"
 	"github.com/ordapply/ordapply/ordering"
 )
 
@@ -121,7 +122,7 @@ func (c *fleetConsole) slow(of fleet.Cluster) func(string) {
 // failed prints the errors of the run on a cluster.
 func (c *fleetConsole) failed(cluster string, err error) {
 	var text strings.Builder
-	report.PrintErrors(&text, ordering.FlattenErrors(err))
+	report.PrintErrors(&text, terminal.Shader(nil), ordering.FlattenErrors(err))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, line := range lines(text.String()) {

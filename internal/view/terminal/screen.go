@@ -3,7 +3,10 @@ package terminal
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
+
+	"golang.org/x/term"
 )
 
 // Line is a line of a frame with its mood.
@@ -80,6 +83,13 @@ func (s *Screen) height(columns, rows int) int {
 		height += max(1, (drawn+columns-1)/max(1, columns))
 	}
 	return min(height, rows-1)
+}
+
+// Shader returns the function that colours a line printed to a file: on a terminal, unless
+// NO_COLOR is set; elsewhere, and for nil, a line keeps its text.
+func Shader(file *os.File) func(Line) string {
+	onTerminal := file != nil && term.IsTerminal(int(file.Fd())) && MayDraw()
+	return NewScreen(file, onTerminal && os.Getenv("NO_COLOR") == "").Shade
 }
 
 // Shade returns the text of a line in the colour of its mood.
