@@ -66,7 +66,7 @@ func (p *Previewed) writeWave(b *strings.Builder, how Style, wave, width int, ro
 	}
 	plain.Fprintln(b, p.waveTitle(wave))
 	for i, row := range rows {
-		b.WriteString(how.row(fmt.Sprintf("  %-9s  ", row.Action), actionMood(row.Action), plain.Sprintf("%-*s", width, row.ID), row.Why))
+		b.WriteString(how.row(fmt.Sprintf("  %-9s  ", row.Action), actionMood(row.Action), width, row.ID.String(), row.Why))
 		for _, line := range foldedDetails(rows, i) {
 			b.WriteString(detailIndent + how.in(line.mood, plain.Clip(plain.Line(line.text), changeWidth)) + "\n")
 		}
@@ -96,7 +96,7 @@ func WriteWaves(w io.Writer, planned *ordering.Plan, how Style) error {
 	}
 	width = how.nameWidth(width)
 	return planned.WriteRows(w, func(step ordering.Step) string {
-		return how.row("  ", terminal.Neutral, plain.Sprintf("%-*s", width, step.ID), step.Why)
+		return how.row("  ", terminal.Neutral, width, step.ID.String(), step.Why)
 	})
 }
 

@@ -27,7 +27,7 @@ func TestErrorsOfDiffAreEscaped(t *testing.T) {
 func TestReasonsWrap(t *testing.T) {
 	why := ordering.Reason{Detail: "after ServiceAccount api (serviceAccountName)"}
 	row := func(columns int) string {
-		return Style{columns: columns}.row("  update     ", 0, "Secret shop/db", why)
+		return Style{columns: columns}.row("  update     ", 0, 14, "Secret shop/db", why)
 	}
 	require.Equal(t, "  update     Secret shop/db  after ServiceAccount api (serviceAccountName)\n", row(0))
 	require.Equal(t, "  update     Secret shop/db  after ServiceAccount api\n"+
@@ -35,7 +35,9 @@ func TestReasonsWrap(t *testing.T) {
 	require.Equal(t, "  update     Secret shop/db\n"+
 		"             after ServiceAccount api\n"+
 		"             (serviceAccountName)\n", row(40))
-	require.Equal(t, "  update     Secret shop/db\n", Style{}.row("  update     ", 0, "Secret shop/db  ", ordering.Reason{}))
+	require.Equal(t, "  update     Secret shop/db\n", Style{}.row("  update     ", 0, 16, "Secret shop/db", ordering.Reason{}))
+	require.Equal(t, "  update     Secret shop/db\n"+
+		"                        after ServiceAccount api (serviceAccountName)\n", Style{columns: 80}.row("  update     ", 0, 9, "Secret shop/db", why), "the name is wider than its column")
 }
 
 // An action and the fields that it adds or removes have the colours of the live view.

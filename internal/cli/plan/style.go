@@ -61,23 +61,28 @@ func (how Style) nameWidth(longest int) int {
 // leastReason is the width below which a reason begins on a line of its own.
 const leastReason = 24
 
-// row returns the lines of a resource: the action, its name, and the reason for its wave next to
-// the name or below it.
-func (how Style) row(action string, mood terminal.Mood, name string, why ordering.Reason) string {
-	reason, at := "", terminal.Width(action+name)+2
+// row returns the lines of a resource: the action, its name in a column of a width, and the
+// reason for its wave. On a terminal the reason has a column too: a longer name stands above it.
+func (how Style) row(action string, mood terminal.Mood, width int, name string, why ordering.Reason) string {
+	lead, reason := how.in(mood, action)+plain.Line(name), ""
 	if why.Says() {
 		reason = plain.Line(why.String())
 	}
-	lead := how.in(mood, action) + name
+	at, gap := terminal.Width(action)+width+2, width-terminal.Width(plain.Line(name))
+	beside := lead + strings.Repeat(" ", max(0, gap)+2)
+	indent := strings.Repeat(" ", at)
+	if how.columns-at < leastReason {
+		indent = detailIndent
+	}
 	switch {
 	case reason == "":
-		return strings.TrimRight(lead, " ") + "\n"
-	case how.columns == 0 || at+terminal.Width(reason) <= how.columns:
-		return lead + "  " + reason + "\n"
-	case how.columns-at >= leastReason:
-		return lead + how.wrapped(reason, strings.Repeat(" ", at))[at-2:]
+		return lead + "\n"
+	case how.columns == 0 || gap >= 0 && at+terminal.Width(reason) <= how.columns:
+		return beside + reason + "\n"
+	case gap < 0 || how.columns-at < leastReason:
+		return lead + "\n" + how.wrapped(reason, indent)
 	}
-	return strings.TrimRight(lead, " ") + "\n" + how.wrapped(reason, detailIndent)
+	return beside + how.wrapped(reason, indent)[at:]
 }
 
 // wrapped returns a text in indented lines.
