@@ -37,7 +37,8 @@ func groupByCause(faults []error) []cause {
 		}
 		hints, why := hints(fault), withoutName(failure)
 		wave := failure.Wave + ": "
-		if member := new(write.MemberError); errors.As(fault, &member) {
+		var member *write.MemberError
+		if errors.As(fault, &member) {
 			wave = "" // the remedy is one for all waves
 		}
 		key := strings.Join(append([]string{wave, string(failure.Op), why}, hints...), "\n")
@@ -47,7 +48,11 @@ func groupByCause(faults []error) []cause {
 			all = append(all, cause{text: fault.Error(), hints: hints, first: fault})
 		}
 		c := &all[at]
-		if c.ids = append(c.ids, failure.ID); len(c.ids) > 1 {
+		switch c.ids = append(c.ids, failure.ID); {
+		case len(c.ids) == 1:
+		case member != nil:
+			c.text = member.Several(len(c.ids))
+		default:
 			c.text = fmt.Sprintf("%s%s %s: %s", wave, failure.Op, plain.Count(len(c.ids), "resource"), why)
 		}
 	}

@@ -11,7 +11,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/kube/fault"
+	"github.com/ordapply/ordapply/internal/live/write"
 	"github.com/ordapply/ordapply/internal/view/terminal"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
@@ -41,6 +43,18 @@ error: the run is over
 error: wave 1/2: apply ConfigMap shop/b: too long
 error: wave 2/2: apply ConfigMap shop/d: configmaps "d" is forbidden: exceeded quota
 `, "\n"), output.String())
+}
+
+// Members of one set are counted in a sentence of their own, for all waves.
+func TestMembersOfASet(t *testing.T) {
+	var faults []error
+	for i, wave := range []string{"wave 1/2", "wave 2/2"} {
+		set := applyset.Parent{ID: object.ID{Kind: "Secret", Namespace: "default", Name: "mesh"}}
+		faults = append(faults, &event.Error{Wave: wave, Op: event.OpApply, ID: object.ID{Kind: "ConfigMap", Name: fmt.Sprint(i)}, Err: &write.MemberError{Set: set}})
+	}
+	var output bytes.Buffer
+	PrintErrors(&output, terminal.Shader(nil), faults)
+	require.Equal(t, "error: 2 resources belong to apply set default/mesh: add --applyset mesh -n default\n  ConfigMap 0\n  ConfigMap 1\n", output.String())
 }
 
 func TestAFewOfManyResourcesAreNamed(t *testing.T) {

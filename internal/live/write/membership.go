@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -47,6 +48,11 @@ type MemberError struct{ Set applyset.Parent }
 // Error names the set, and the flags that the run lacks.
 func (e *MemberError) Error() string {
 	return fmt.Sprintf("it is a member of apply set %s, and this run names no set: add %s", e.Set.ID, flagsOf(e.Set))
+}
+
+// Several is the error of a number of members of one set.
+func (e *MemberError) Several(members int) string {
+	return fmt.Sprintf("%s belong to apply set %s: add %s", plain.Count(members, "resource"), strings.TrimPrefix(e.Set.ID.String(), "Secret "), flagsOf(e.Set))
 }
 
 // flagsOf returns the flags of a command that name a set.
