@@ -42,7 +42,7 @@ func TestTheCauseComesFirst(t *testing.T) {
 		"a Pod that ended": {[]func(*Diagnoser){condition, mount, podIs(ended)}, "Pod shop/web-1: container c: terminated, exit code 1"},
 		"a new Pod":        {[]func(*Diagnoser){condition, podIs(map[string]any{"waiting": map[string]any{"reason": "ContainerCreating"}})}, "condition Available is False (X): no minimum availability"},
 		"an event":         {[]func(*Diagnoser){condition, podIs(map[string]any{"waiting": map[string]any{"reason": "ContainerCreating"}}), mount}, "Pod shop/web-1: event FailedMount: no volume"},
-		"without message":  {[]func(*Diagnoser){func(q *Diagnoser) { q.addFinding(web, "0 of 1 Pod exist") }, condition}, "condition Available is False (X): no minimum availability"},
+		"without message":  {[]func(*Diagnoser){func(q *Diagnoser) { q.addFinding(web, "0 of 1 Pods exist") }, condition}, "condition Available is False (X): no minimum availability"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := &Diagnoser{of: web, Now: now, EventsRead: map[types.UID]bool{"": true}}

@@ -107,7 +107,8 @@ func (q *Diagnoser) ReplicaSet(ctx context.Context, deployment *unstructured.Uns
 func (q *Diagnoser) ownPods(ctx context.Context, workload, maker *unstructured.Unstructured) {
 	own, all := q.madeBy(ctx, maker)
 	if want := DesiredPods(maker); all && int64(len(own)) < want {
-		q.addFinding(kube.Meta(maker).ID, fmt.Sprintf("%d of %s exist", len(own), plain.Count(int(want), "Pod")))
+		text := fmt.Sprintf("%d of %d Pods exist", len(own), want)
+		q.addDated(kube.Meta(maker).ID, text, text, "").explains = explainsLittle
 		if !q.events(ctx, maker) && len(own) == 0 && len(q.unread) == 0 {
 			q.addFinding(kube.Meta(maker).ID, "no event says why; is kube-controller-manager running?")
 		}
