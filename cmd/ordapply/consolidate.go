@@ -28,13 +28,14 @@ func newConsolidate(c *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "consolidate -f FILE",
 		Short: "Renumber Argo CD sync waves into as few as the dependencies allow",
-		Long: `consolidate merges consecutive sync waves. It keeps the order of any two resources
-that an edge connects, merges waves that are provably independent, and lists those
-that are not; these are merged only with --assume-independent, or as far as needed
-for --into or --range. Where merging neighbours leaves too many waves for these, add
---assume-independent: waves are then numbered by the longest path of edges to them,
-which may change the order of waves that no edge connects. -o stream prints the manifests with the new numbers. With
---order, each application of a stack has its own waves.`,
+		Long: `consolidate merges consecutive sync waves. It keeps the order of any two
+resources that an edge connects, merges waves that are provably independent, and
+lists those that are not; these are merged only with --assume-independent, or as
+far as needed for --into or --range. Where merging neighbours leaves too many
+waves for these, add --assume-independent: waves are then numbered by the
+longest path of edges to them, which may change the order of waves that no edge
+connects. -o stream prints the manifests with the new numbers. With --order,
+each application of a stack has its own waves.`,
 		Example: `  ordapply consolidate -f platform.yaml --range -3..3
   ordapply consolidate -f platform.yaml --into 7 -o stream > renumbered.yaml`,
 		Args: cobra.NoArgs,

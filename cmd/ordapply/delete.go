@@ -14,10 +14,10 @@ func newDelete(c *console.Console) *cobra.Command {
 		Use:   "delete (-f FILE | --applyset NAME)",
 		Short: "Delete the objects of manifests in reverse order",
 		Long: `delete deletes the objects of manifests, in the reverse of the order in which
-apply creates them: dependents before their dependencies, custom resources before
-their CustomResourceDefinition and before the workloads that may run their
-finalizers. The next wave opens when all objects of a wave are gone. Missing
-objects are reported, not treated as errors.`,
+apply creates them: dependents before their dependencies, custom resources
+before their CustomResourceDefinition and before the workloads that may run
+their finalizers. The next wave opens when all objects of a wave are gone.
+Missing objects are reported, not treated as errors.`,
 		Example: `  ordapply delete -f app.yaml --order order.yaml
   kustomize build . | ordapply delete -f -
   ordapply delete -f app.yaml --dry-run=client

@@ -22,9 +22,9 @@ func newGraph(c *console.Console) *cobra.Command {
 		Short: "Draw the plan as a graph of dependencies, wave by wave, without a cluster",
 		Long: `graph draws the plan. Resources of one kind with the same dependencies and the
 same dependents share a box; above 300 resources, boxes are layers. Black arrows
-are declared, gray ones inferred from references; dashed ones wait only until the
-dependency is applied. -o svg folds a wide picture to the width of a page; bars before
-waves are their gates. -o json is the complete plan.`,
+are declared, gray ones inferred from references; dashed ones wait only until
+the dependency is applied. -o svg folds a wide picture to the width of a page;
+bars before waves are their gates. -o json is the complete plan.`,
 		Example: `  kustomize build . | ordapply graph -o svg > plan.svg
   ordapply graph -f app.yaml -o mermaid`,
 		Args: cobra.NoArgs,

@@ -29,8 +29,8 @@ func newHealth(c *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "health -f FILE",
 		Short: "Report whether the objects in a file are ready, and which rule decides",
-		Long: `health evaluates the status of objects in a file, without a cluster. For an object
-that apply would wait for, it reports the reason.
+		Long: `health evaluates the status of objects in a file, without a cluster. For an
+object that apply would wait for, it reports the reason.
 
   kubectl get certificates -A -o yaml | ordapply health
   ordapply health -f live.yaml --health-rules rules.yaml -o json`,

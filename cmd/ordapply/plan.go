@@ -14,9 +14,9 @@ func newPlan(c *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan -f FILE",
 		Short: "Show what apply would do: the waves, the changes in each, and the reasons",
-		Long: `plan shows what applying the manifests would change, by dry runs on the API server,
-and writes nothing. Values of Secrets are masked. With --dry-run=client it needs
-no cluster, and shows only the waves.`,
+		Long: `plan shows what applying the manifests would change, by dry runs on the API
+server, and writes nothing. Values of Secrets are masked. With --dry-run=client
+it needs no cluster, and shows only the waves.`,
 		Example: `  kustomize build . | ordapply plan
   ordapply plan -f app.yaml --order order.yaml -o json
   helm template shop ./shop | ordapply plan --chart ./shop --dry-run=client`,
@@ -51,8 +51,8 @@ func newDiff(c *console.Console) *cobra.Command {
 		Long: `diff compares live objects with the result of an apply, by dry runs on the API
 server. Nothing is written. Values of Secrets are masked.
 
-It exits with 0 if nothing would change, 1 if something would, and more than
-1 on an error. KUBECTL_EXTERNAL_DIFF names another program to compare with, as for
+It exits with 0 if nothing would change, 1 if something would, and more than 1
+on an error. KUBECTL_EXTERNAL_DIFF names another program to compare with, as for
 kubectl.`,
 		Example: `  kustomize build . | ordapply diff -f -
   KUBECTL_EXTERNAL_DIFF="colordiff -N -u" ordapply diff -f app.yaml`,

@@ -18,9 +18,9 @@ func newReport(c *console.Console) *cobra.Command {
 		Use:   "report [FILE]",
 		Short: "Write an HTML page about a run from its events, without a cluster",
 		Long: `report reads the events that apply, delete or rollback print with -o json, from
-a file or from standard input, and prints one HTML page: when each resource was applied
-and ready, the chain of resources that the run waited for longest, and what failed. The
-page needs no network.`,
+a file or from standard input, and prints one HTML page: when each resource was
+applied and ready, the chain of resources that the run waited for longest, and
+what failed. The page needs no network.`,
 		Example: `  ordapply apply -f app.yaml -o json > run.jsonl
   ordapply report run.jsonl > run.html`,
 		Args: cobra.MaximumNArgs(1),

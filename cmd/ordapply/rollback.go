@@ -15,14 +15,14 @@ func newRollback(c *console.Console) *cobra.Command {
 		Use:   "rollback NAME",
 		Short: "Apply an earlier revision of an apply set again, in its order",
 		Long: `rollback applies the stream of an earlier revision again, in its recorded order,
-and then prunes, in reverse, the members that it does not contain. This creates a
-new revision. Without --to-revision it rolls back to the revision that was
+and then prunes, in reverse, the members that it does not contain. This creates
+a new revision. Without --to-revision it rolls back to the revision that was
 deployed before the latest; if the latest was a rollback that was killed or
 failed, it resumes that. A revision of another cluster is refused.
 
   ordapply rollback shop
   ordapply rollback shop --to-revision 3
-  ordapply rollback shop --dry-run=client    print what it would apply, and in which waves`,
+  ordapply rollback shop --dry-run=client    print the plan`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			op.Set = args[0]

@@ -31,9 +31,11 @@ func newRoot(c *console.Console) *cobra.Command {
 		Long: `ordapply applies a stream of manifests in gated waves: CRDs and Namespaces
 first, then layer by layer, each when the one before it is ready.
 
-  kustomize build . | ordapply                    apply what kustomize prints; flags are those of apply
+  kustomize build . | ordapply                    apply what kustomize prints
   ordapply apply -f app.yaml --order order.yaml   order it by a SortOrder
-  ordapply plan -f app.yaml --order order.yaml    show what that would do`,
+  ordapply plan -f app.yaml --order order.yaml    show what that would do
+
+Without a command, the flags are those of apply.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          flags.KnownVerb,

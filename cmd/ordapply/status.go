@@ -16,19 +16,19 @@ func newStatus(c *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [NAME]",
 		Short: "Show the health of an apply set, layer by layer",
-		Long: `status evaluates the live state of every member of an apply set, and shows the health
-of its layers and stacks in the order in which they were applied. A layer is
-Failed if a member has failed or is unknown, else Degraded if one is missing,
-degraded, being deleted, or cannot start its Pods after the newest revision failed,
-else Progressing if one is progressing, else Suspended if one is suspended. The exit code is 0 if all are ready and the
-newest revision did not fail, 3 if the others are only Progressing or Suspended, so
-that waiting may help, and 1 otherwise. NAME is
-the name of the set's parent Secret, or KIND/NAME. Without it, status lists the
-apply sets of the namespace.
+		Long: `status evaluates the live state of every member of an apply set, and shows the
+health of its layers and stacks in the order in which they were applied. A layer
+is Failed if a member has failed or is unknown, else Degraded if one is missing,
+degraded, being deleted, or cannot start its Pods after the newest revision
+failed, else Progressing if one is progressing, else Suspended if one is
+suspended. The exit code is 0 if all are ready and the newest revision did not
+fail, 3 if the others are only Progressing or Suspended, so that waiting may
+help, and 1 otherwise. NAME is the name of the set's parent Secret, or
+KIND/NAME. Without it, status lists the apply sets of the namespace.
 
   ordapply status shop
   ordapply status shop --watch    keep running, and show changes
-  ordapply status shop --tree     with ReplicaSets and Pods, and what is wrong with them`,
+  ordapply status shop --tree     with ReplicaSets, Pods, and what is wrong`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch op.Set = strings.Join(args, ""); {

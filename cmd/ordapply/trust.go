@@ -32,12 +32,12 @@ func newTrust(c *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trust NAME",
 		Short: "Accept revisions and members of an apply set that its parent does not list",
-		Long: `Accept revisions of an apply set that its parent does not list: those that an older
-version of ordapply stored, or all after the parent was lost; and members that no revision
-contains, which --prune and delete leave alone. ordapply prints these and asks. Rollbacks
-apply what a revision contains, deletions run its hooks, and members are deleted with the
-set: accept only what runs of this set stored and applied. ordapply history show prints a
-revision.`,
+		Long: `Accept revisions of an apply set that its parent does not list: those that an
+older version of ordapply stored, or all after the parent was lost; and members
+that no revision contains, which --prune and delete leave alone. ordapply prints
+these and asks. Rollbacks apply what a revision contains, deletions run its
+hooks, and members are deleted with the set: accept only what runs of this set
+stored and applied. ordapply history show prints a revision.`,
 		Example: `  ordapply history shop -n shop
   ordapply applyset trust shop -n shop`,
 		Args: cobra.ExactArgs(1),

@@ -21,11 +21,11 @@ func newVet(c *console.Console) *cobra.Command {
 		Short: "Check a stream and its order for mistakes, without a cluster",
 		Long: `vet reports everything at once: selectors that can never win, declarations that
 refer to nothing, cycles, resources placed after their dependents, misspelled
-names, ordapply.dev/ annotations that are unknown or have an invalid value; and, as
-remarks, references to resources outside the stream, inferred edges that had to be
-dropped, selectors that match nothing, workloads that go last because no selector
-matches them, and layers that could be merged. It exits with 1 if there is a
-problem; with --strict, also if there is a remark.`,
+names, ordapply.dev/ annotations that are unknown or have an invalid value; and,
+as remarks, references to resources outside the stream, inferred edges that had
+to be dropped, selectors that match nothing, workloads that go last because no
+selector matches them, and layers that could be merged. It exits with 1 if there
+is a problem; with --strict, also if there is a remark.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			found, err := in.Vet(cmd.Context(), c)

@@ -40,15 +40,16 @@ func NewCommand(c *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export --to ENGINE -f FILE -o FOLDER",
 		Short: "Write the stream as a tree that Flux or Argo CD applies in the same order",
-		Long: `export writes the manifests layer by layer into a folder, with the objects that make
-the engine keep their order: for Flux, Kustomizations that wait for the previous ones
-with the same readiness rules; for Argo CD, Applications or an ApplicationSet, with
-the health checks that Argo CD lacks. Publish the folder at --source. A part of the
-order that the engine cannot keep is an error, or a warning with --lossy.
+		Long: `export writes the manifests layer by layer into a folder, with the objects that
+make the engine keep their order: for Flux, Kustomizations that wait for the
+previous ones with the same readiness rules; for Argo CD, Applications or an
+ApplicationSet, with the health checks that Argo CD lacks. Publish the folder at
+--source. A part of the order that the engine cannot keep is an error, or a
+warning with --lossy.
 
-The folder stores the options in export.yaml: without --to they are used again, except
-flags that name files. --check writes nothing, and lists the files of a folder that an
-export would change.`,
+The folder stores the options in export.yaml: without --to they are used again,
+except flags that name files. --check writes nothing, and lists the files of a
+folder that an export would change.`,
 		Example: `  kustomize build . | ordapply export --to flux --source oci://registry.example/shop -o deploy
   kustomize build . | ordapply export -o deploy
   kustomize build . | ordapply export --check deploy`,

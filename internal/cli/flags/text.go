@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,7 +25,7 @@ func usageOf(cmd *cobra.Command, columns int) string {
 	if cmd.HasExample() {
 		out.WriteString("\nExamples:\n" + cmd.Example + "\n")
 	}
-	writeVerbs(&out, cmd)
+	writeVerbs(&out, cmd, columns)
 	writeFlags(&out, cmd, columns)
 	if cmd.HasAvailableSubCommands() {
 		out.WriteString("\n\"" + cmd.CommandPath() + " [command] --help\" explains a command.\n")
@@ -33,7 +34,7 @@ func usageOf(cmd *cobra.Command, columns int) string {
 }
 
 // writeVerbs lists a command's subcommands, by task at the root.
-func writeVerbs(out *strings.Builder, cmd *cobra.Command) {
+func writeVerbs(out *strings.Builder, cmd *cobra.Command, columns int) {
 	groups := cmd.Groups()
 	if len(groups) == 0 && cmd.HasAvailableSubCommands() {
 		groups = []*cobra.Group{{Title: "Commands:"}}
@@ -42,10 +43,21 @@ func writeVerbs(out *strings.Builder, cmd *cobra.Command) {
 		out.WriteString("\n" + group.Title + "\n")
 		for _, sub := range cmd.Commands() {
 			if sub.GroupID == group.ID && (sub.IsAvailableCommand() || sub.Name() == "help") {
-				plain.Fprintf(out, "  %-12s %s\n", sub.Name(), sub.Short)
+				out.WriteString(wrapped(columns, plain.Sprintf("  %-12s ", sub.Name()), strings.Fields(sub.Short)...))
 			}
 		}
 	}
+}
+
+// widest is the width of a list of flags, also where the terminal is wider.
+const widest = 100
+
+// wrapped returns words in lines of a width, 0 for any, that begin below the end of lead.
+func wrapped(columns int, lead string, words ...string) string {
+	if columns == 0 {
+		return lead + strings.Join(words, " ") + "\n"
+	}
+	return strings.Join(terminal.Wrap(words, columns, lead, strings.Repeat(" ", len(lead))), "\n") + "\n"
 }
 
 // writeFlags lists a command's own flags by topic.
@@ -61,7 +73,7 @@ func writeFlags(out *strings.Builder, cmd *cobra.Command, columns int) {
 	options := cmd.Root().CommandPath() + " options"
 	switch name := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().CommandPath()); {
 	case len(more) > 0:
-		out.WriteString("\nFurther flags, explained by \"" + options + name + "\":\n" + strings.Join(terminal.Wrap(more, 100, "  ", "  "), "\n") + "\n")
+		out.WriteString("\nFurther flags, explained by \"" + options + name + "\":\n" + wrapped(min(cmp.Or(columns, widest), widest), "  ", more...))
 	case cmd == cmd.Root():
 		return
 	}

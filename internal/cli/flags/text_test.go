@@ -30,6 +30,12 @@ func TestVerbsAreListedByTask(t *testing.T) {
 	require.NotContains(t, text, "--config", "options explains it")
 }
 
+// A description that is wider than the terminal goes on in its column.
+func TestDescriptionsWrap(t *testing.T) {
+	root, _ := tree()
+	require.Contains(t, usageOf(root, 24), "\n  apply        Apply\n               manifests\n")
+}
+
 func TestFlagsAreListedByTopic(t *testing.T) {
 	_, apply := tree()
 	require.Equal(t, `Usage:

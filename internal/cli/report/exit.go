@@ -36,7 +36,7 @@ func ExitCode(err error) int {
 		return ExitInterrupted
 	case errors.As(err, &misuse):
 		return ExitUsage
-	case errors.As(err, &timeout) && !(errors.As(err, &undone) && undone.Failed()):
+	case errors.As(err, &timeout) && (!errors.As(err, &undone) || !undone.Failed()):
 		return ExitTimedOut
 	}
 	return ExitFailed

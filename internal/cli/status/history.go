@@ -18,8 +18,9 @@ func NewHistory(c *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history NAME",
 		Short: "List the revisions of an apply set, or show the waves of one",
-		Long: `history lists what was applied to an apply set: each stream that differs from the
-previous one is a revision. NAME is the name of the set's parent Secret, or KIND/NAME.
+		Long: `history lists what was applied to an apply set: each stream that differs from
+the previous one is a revision. NAME is the name of the set's parent Secret, or
+KIND/NAME.
 
   ordapply history shop
   ordapply history shop --revision 3    its waves, as they were applied

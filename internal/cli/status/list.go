@@ -24,8 +24,8 @@ func NewList(c *console.Console) *cobra.Command {
 		Aliases: []string{"ls"},
 		Short:   "List the apply sets of a namespace, with the newest revision of each",
 		Long: `list lists the apply sets (KEP-3659) whose parents are in the namespace or
-cluster-scoped, whichever tool manages them, with the newest revision of those that
-ordapply manages.
+cluster-scoped, whichever tool manages them, with the newest revision of those
+that ordapply manages.
 
   ordapply list -n shop
   ordapply list -A`,

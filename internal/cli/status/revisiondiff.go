@@ -23,8 +23,8 @@ func newRevisionDiff(c *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff NAME REVISION REVISION",
 		Short: "Print the differences between the manifests of two revisions",
-		Long: `diff compares the manifests of two revisions field by field, as ordapply plan prints
-changes. Values of Secrets are masked; the same value has the same mask.
+		Long: `diff compares the manifests of two revisions field by field, as ordapply plan
+prints changes. Values of Secrets are masked; the same value has the same mask.
 The exit code is 0 even if there are differences.
 
   ordapply history diff shop 2 3`,

@@ -28,8 +28,9 @@ func newShow(c *console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show NAME REVISION",
 		Short: "Print the manifests of a revision, in the order they were applied",
-		Long: `show prints the manifests of a revision as they were given, in their order, and then
-its hooks. Values of Secrets are masked: to apply a revision, use ordapply rollback.
+		Long: `show prints the manifests of a revision as they were given, in their order, and
+then its hooks. Values of Secrets are masked: to apply a revision, use ordapply
+rollback.
 
   ordapply history show shop 3`,
 		Args: cobra.ExactArgs(2),
