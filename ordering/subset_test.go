@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/ordering/planner"
 	"github.com/ordapply/ordapply/test/plancase"
 	"github.com/ordapply/ordapply/test/seeds"
@@ -49,4 +50,16 @@ func TestFilterKeepsTheOrder(t *testing.T) {
 		}
 	}
 	require.Greater(t, planned, int(seeds.UpTo(50)))
+}
+
+// A part of a deletion keeps the names of the waves that remain.
+func TestFilterKeepsTheNamesOfWaves(t *testing.T) {
+	id := func(name string) object.ID { return object.ID{Kind: "ConfigMap", Namespace: "shop", Name: name} }
+	all := ordering.Deletion{
+		Steps: []ordering.DeletionStep{{ID: id("web")}, {ID: id("api"), Wave: 1}, {ID: id("db"), Wave: 2}},
+		Waves: 3, Names: []string{"web", "api", "data"},
+	}
+	part := all.Filter(func(i object.ID) bool { return i.Name != "api" })
+	require.Equal(t, []string{"web", "data"}, part.Names)
+	require.Equal(t, "wave 2/2 (data)", part.Plan().WaveTitle(1))
 }
