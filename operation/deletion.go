@@ -88,21 +88,20 @@ func (op *Delete) prepare(ctx context.Context, c *console.Console, files *report
 	return d, d.target.CheckPermissions(ctx, required, append(source.SameManifests(), "--delete")...)
 }
 
-// memberNotes lists the apply sets of objects: deleting those by their manifests leaves the sets,
-// with their locks and histories.
+// memberNotes lists the apply sets of objects: deleting those by their manifests leaves the sets.
 func memberNotes(live map[object.ID]*unstructured.Unstructured, find write.SetFinder) []string {
 	members := map[string]int{}
 	for _, obj := range live {
 		if applyset.Owner(obj) == "" {
 			continue
 		}
-		if set := find(applyset.Owner(obj), obj.GetNamespace()); set.Flags() != "" {
-			members[fmt.Sprintf("belong to apply set %s, which stays with its history; to delete that too: ordapply delete %s", set, set.Flags())]++
+		if set := find(applyset.Owner(obj), obj.GetNamespace()); set.HasMember(obj) {
+			members[fmt.Sprintf("apply set %s, which stays; ordapply delete %s deletes it with all its members", set, set.Flags())]++
 		}
 	}
 	var notes []string
 	for _, text := range slices.Sorted(maps.Keys(members)) {
-		notes = append(notes, fmt.Sprintf("%d of %s %s", members[text], plain.Count(len(live), "object"), text))
+		notes = append(notes, fmt.Sprintf("%s of %s", plain.Count(members[text], "object"), text))
 	}
 	return notes
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/ordapply/ordapply/internal/author/lint"
 	"github.com/ordapply/ordapply/internal/cli/connect"
@@ -112,7 +113,8 @@ func rejectedNotes(resources []ordering.Resource) []string {
 	if len(found) == 0 {
 		return nil
 	}
-	note := fmt.Sprintf("vet finds %s in these manifests: %s", plain.Count(len(found), "problem"), found[0].Text)
+	first := strings.ReplaceAll(found[0].Text, "\n", "; ")
+	note := fmt.Sprintf("the API server would not create %s of these manifests: %s", plain.Count(len(found), "object"), first)
 	if more := len(found) - 1; more > 0 {
 		note += fmt.Sprintf("; and %d more, which ordapply vet lists", more)
 	}

@@ -38,7 +38,7 @@ func newApply(c *console.Console) *cobra.Command {
 	set := cmd.Flags()
 	set.StringVar(&planFile, "plan", "", "file written by ordapply plan --out: apply exactly that plan, or nothing")
 	registerPreview(set, &op.Preview)
-	set.BoolVar(&op.RollbackOnFailure, "rollback-on-failure", false, "when the run fails, apply the last deployed revision of the apply set again and delete what the run created; on a first install, only delete what it created. The exit code is still that of the failure")
+	set.BoolVar(&op.RollbackOnFailure, "rollback-on-failure", false, "when the run fails, apply the last deployed revision of the apply set again and delete what the run created; on a first install, only delete what it created. The exit code is that of the failure, or 1 if the rollback fails other than by a timeout")
 	flags.History(set, &op.History)
 	flags.LockTimeout(set, &op.LockTimeout)
 	registerRun(set, &op)

@@ -35,10 +35,10 @@ func newInit(c *console.Console) *cobra.Command {
 		Use:   "init -f FILE",
 		Short: "Write a SortOrder for a stream, as a draft to review",
 		Long: `init proposes the layers of a stream, without a cluster: from the labels or
-annotations that group its resources, its edges, Argo CD's sync waves, and the usual
-order of kinds. Comments explain each layer. Layers without an edge between them do
-not wait for each other: review the file, and add the order that the manifests do
-not state.`,
+annotations that group its resources, its edges, Argo CD's sync waves, and the
+usual order of kinds. Comments explain each layer. Layers without an edge
+between them do not wait for each other: review the file, and add the order that
+the manifests do not state.`,
 		Example: `  kustomize build . | ordapply init > order.yaml
   ordapply init -f app.yaml -o order.yaml
   ordapply plan -f app.yaml --order order.yaml --dry-run=client`,

@@ -4,7 +4,9 @@
 package nearest
 
 import (
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/agnivade/levenshtein"
 
@@ -42,17 +44,17 @@ func Distance(a, b string) (letters int, close bool) {
 		return max(len(a), len(b)) - min(len(a), len(b)), true
 	}
 	letters = Edits(a, b)
-	if len(a) < 6 { // two other letters make another word, such as start of sort
+	if max(len(a), len(b)) < 6 { // two other letters make another word, such as start of sort
 		return letters, letters <= 1
 	}
 	return letters, letters <= max(2, len(a)/3)
 }
 
-// contains reports whether a name contains another: two letters only between hyphens, as
-// shop-db contains db, but cascade not as.
+// contains reports whether a name contains another: two letters only as a word, as shop-db
+// contains db, but cascade not as.
 func contains(name, part string) bool {
 	if len(part) == 2 {
-		name, part = "-"+name+"-", "-"+part+"-"
+		return slices.Contains(strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), part)
 	}
 	return len(part) > 1 && strings.Contains(name, part)
 }

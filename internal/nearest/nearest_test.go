@@ -31,7 +31,7 @@ func TestShortNames(t *testing.T) {
 	}{
 		{"plna", "plan", true}, {"paln", "plan", true}, {"pln", "plan", true}, {"pkan", "plan", true}, {"stat", "status", true},
 		{"edit", "init", false}, {"fmt", "vet", false}, {"test", "list", false}, {"nope", "one", false}, {"start", "sort", false},
-		{"staus", "status", true}, {"histroy", "history", true},
+		{"staus", "status", true}, {"stuts", "status", true}, {"hstry", "history", true}, {"me", "admin@me", true}, {"histroy", "history", true},
 		{"cascade", "as", false}, {"as", "cascade", false}, {"shop-db", "db", true}, {"db", "db-0", true}, {"shop", "bookshop", true},
 	} {
 		_, close := nearest.Distance(c.written, c.name)

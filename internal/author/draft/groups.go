@@ -129,11 +129,15 @@ func (p *proposal) workloadKind(i int) string {
 // Jobs that prepare it, then the programs that serve it. Labels that tell components apart say
 // nothing about an order, unless a Job is one of them. A manifest that mentions the reverse wins.
 func (p *proposal) inUsualOrder() {
-	hasJob := slices.ContainsFunc(p.groups, func(g group) bool { return p.usualPlace(g) == jobPlace })
+	var places []int
+	for _, g := range p.groups {
+		places = append(places, p.usualPlace(g))
+	}
+	around := slices.Contains(places, jobPlace) && len(places) <= maxComponents
 	for from, g := range p.groups {
 		for to, other := range p.groups {
 			byKind := g.selector.kind != "" && other.selector.kind != ""
-			if place := p.usualPlace(g); place >= 0 && place < p.usualPlace(other) && (byKind || hasJob) {
+			if places[from] >= 0 && places[from] < places[to] && (byKind || around) {
 				p.relations = append(p.relations, relation{from: from, to: to, guess: true, why: "A guess by kind: StatefulSets, then Jobs, then Deployments"})
 			}
 		}
@@ -142,6 +146,9 @@ func (p *proposal) inUsualOrder() {
 
 // jobPlace is the place of Jobs in the usual order.
 const jobPlace = 1
+
+// maxComponents bounds the components of what may be one application, with one order.
+const maxComponents = 50
 
 // usualPlace returns the place of a group in the usual order; -1 if it has no workloads, or some
 // of another kind. CronJobs do not count: they run later.

@@ -32,8 +32,10 @@ func (o *Order) YAML() []byte {
 	switch gated := slices.DeleteFunc(slices.Clone(entries), func(l Layer) bool { return l.Applied }); {
 	case len(gated) == 0:
 		out.WriteString("# No layer: this order makes nothing wait.\n")
-	case len(gated) == 1:
+	case len(entries) == 1:
 		out.WriteString("# One layer: this order makes nothing wait.\n")
+	case len(gated) == 1:
+		out.WriteString("# Only one layer has a gate: this order makes nothing wait.\n")
 	case !reasons:
 		out.WriteString("# No manifest says which layer needs another: none waits until you complete dependsOn below.\n")
 	}

@@ -33,8 +33,8 @@ func FlagError(cmd *cobra.Command, err error) error {
 		near = "; the apply set is an argument: " + cmd.CommandPath() + " NAME"
 	case (name == "A" || name == "all-namespaces") && hasList(cmd.Root()):
 		near = "; " + cmd.Root().CommandPath() + " list -A lists the apply sets of all namespaces"
-	case otherTool(cmd.Name(), word) != "":
-		near = "; " + otherTool(cmd.Name(), word)
+	case otherTool(cmd, word) != "":
+		near = "; " + otherTool(cmd, word)
 	case !cmd.HasParent() && isFlagOfApply(cmd, name):
 		near = "; flags follow a command: " + cmd.CommandPath() + " apply -f FILE"
 	case len(name) > 1: // one letter is close to any
@@ -58,6 +58,8 @@ func invalidValue(err error) error {
 		write = "true or false"
 	case syntax:
 		write = "a whole number"
+	case errors.Is(err, strconv.ErrRange):
+		write = "a smaller number"
 	default:
 		return err
 	}
@@ -72,15 +74,16 @@ func hasList(root *cobra.Command) bool {
 
 // otherTool names the equivalent of a flag of kubectl, Helm, Terraform or other tools at a verb;
 // "" for any other flag.
-func otherTool(verb, flag string) string {
+func otherTool(cmd *cobra.Command, flag string) string {
+	verb := cmd.Name()
 	switch flag {
 	case "auto-approve":
-		if verb == "delete" {
+		if cmd.Flags().Lookup("yes") != nil {
 			return "--yes does that"
 		}
-		return "only ordapply delete asks for confirmation: leave it out"
+		return "it does not ask for confirmation: leave it out"
 	case "cascade":
-		return "what an object owns is always deleted with it: leave it out"
+		return "what an object owns is always deleted with it; to keep it, use kubectl delete --cascade=orphan"
 	case "destroy":
 		if verb == "plan" {
 			return "ordapply delete --dry-run=client does that"
@@ -152,6 +155,8 @@ func noVerb(root *cobra.Command, verb string) error {
 	case root.HasParent():
 	case verb == "events" || verb == "logs":
 		near = "; kubectl " + verb + " does that, and " + root.CommandPath() + " status NAME --tree shows what is wrong with Pods"
+	case verb == "wait":
+		near = "; " + root.CommandPath() + " apply waits until all is ready, and status NAME exits with 3 until it is"
 	case does != "":
 		near = "; " + root.CommandPath() + " " + does + " does that"
 	}
@@ -178,7 +183,7 @@ func otherVerb(verb string) string {
 		return "status NAME"
 	case "tree":
 		return "status NAME --tree"
-	case "wait", "watch":
+	case "watch":
 		return "status NAME --watch"
 	case "rollout", "undo":
 		return "rollback NAME"
