@@ -261,6 +261,11 @@ fuzz: ## feed plan files, stored revisions, set parents and streams with random 
 	$(GO) test ./fn -run '^$$' -fuzz '^FuzzOddLines$$' -fuzztime $(FUZZTIME)
 	$(GO) test ./internal/author/edit -run '^$$' -fuzz '^FuzzVerbatim$$' -fuzztime $(FUZZTIME)
 
+CORPORA ?= corpora
+.PHONY: corpora
+corpora: kustomize helm-referee ## render the real streams of the tests from their repositories (test/corpora/sources.yaml) and compare their checksums; CORPORA=DIR STREAMS="flux jobset" choose
+	@$(GO) run ./test/corpora/rebuild -into '$(CORPORA)' $(STREAMS)
+
 SHUFFLES ?= 10
 .PHONY: first-try
 first-try: build localcluster ## apply the real streams in ORDAPPLY_CORPORA, the programs of make unkind, and SHUFFLES=10 shuffles of each to empty clusters, compared with kubectl (hours); TRY="flux jobset" or TRY=unkind chooses
