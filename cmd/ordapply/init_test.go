@@ -46,7 +46,7 @@ func TestInitOfRealStreams(t *testing.T) {
 
 // The files with ordering annotations of other tools, as far as they are plans.
 func TestInitOfRealAnnotations(t *testing.T) {
-	folder := filepath.Join(corpora.Need(t), "ordering-annotations")
+	folder := annotatedFolder(t)
 	for _, c := range annotated() {
 		if c.refused || c.deletes && len(c.flags) == 0 {
 			continue

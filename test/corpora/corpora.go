@@ -1,6 +1,8 @@
 // Package corpora finds the real manifest streams that some tests and benchmarks
-// read. They are not part of the repository: ORDAPPLY_CORPORA names their folder.
+// read. They are not part of the repository: make corpora renders them from the
+// repositories in sources.yaml, and ORDAPPLY_CORPORA names their folder.
 //
+//	make corpora CORPORA=/srv/corpora
 //	ORDAPPLY_CORPORA=/srv/corpora go test ./fn
 package corpora
 
@@ -16,7 +18,7 @@ import (
 const Variable = "ORDAPPLY_CORPORA"
 
 // ErrUnset is the error of Dir when the variable is not set.
-var ErrUnset = errors.New(Variable + " is not set: it names the folder of the real streams")
+var ErrUnset = errors.New(Variable + " is not set: it names the folder of the real streams, which make corpora renders")
 
 // Dir returns the folder, as an absolute path. It returns an error if the variable is not
 // set, or names no folder.
