@@ -228,7 +228,7 @@ spec:
 	cluster.Kubectl(t, "wait", "namespace/stuck", "--for=condition=NamespaceDeletionDiscoveryFailure", "--timeout=120s")
 	code, _, output := deleteThrough(cluster.Kubeconfig, []byte(namespace), "--wave-timeout", "20s")
 	require.Equal(t, report.ExitTimedOut, code, output)
-	require.Contains(t, output, "error: wave 1/1: delete Namespace stuck: not gone after 20s (--wave-timeout): waiting until it is gone (blocked by NamespaceDeletionDiscoveryFailure: ")
+	require.Contains(t, output, "error: wave 1/1 (prerequisites): delete Namespace stuck: not gone after 20s (--wave-timeout): waiting until it is gone (blocked by NamespaceDeletionDiscoveryFailure: ")
 	require.Contains(t, output, "APIService v1.broken.example is not available (ServiceNotFound)")
 	require.Contains(t, output, "kubectl delete apiservice v1.broken.example\n")
 
@@ -245,7 +245,7 @@ spec:
 	code, _, output = deleteThrough(cluster.Kubeconfig, []byte(namespace+untold+service))
 	require.Equal(t, report.ExitDone, code, output)
 	require.Regexp(t, `Namespace untold +deleted`, output)
-	require.Regexp(t, `(?s)wave 1/2: .*APIService v1.broken.example +deleted.*wave 2/2: .*Namespace stuck +deleted`, output)
+	require.Regexp(t, `(?s)wave 1/2[^:]*: .*APIService v1.broken.example +deleted.*wave 2/2[^:]*: .*Namespace stuck +deleted`, output)
 }
 
 // deleteKilled: after a kill at any DELETE the next run finishes the work.

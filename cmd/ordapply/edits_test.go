@@ -309,12 +309,19 @@ func (e *edits) makeEdit(o *edited) {
 	}
 }
 
-// kubectlEdit runs kubectl edit with an editor that replaces the file.
+// kubectlEdit runs kubectl edit with an editor that replaces the file, again if a controller
+// changed the object meanwhile.
 func (e *edits) kubectlEdit(o *edited, file string) {
 	command := e.cluster.KubectlCommand("edit", "-n", "edits", o.kind.Resource.GroupResource().String(), o.obj.GetName())
-	c := exec.Command(command[0], command[1:]...)
-	c.Env = append(os.Environ(), "KUBE_EDITOR=cp "+file)
-	out, err := c.CombinedOutput()
+	var out []byte
+	var err error
+	for range 10 {
+		c := exec.Command(command[0], command[1:]...)
+		c.Env = append(os.Environ(), "KUBE_EDITOR=cp "+file)
+		if out, err = c.CombinedOutput(); err == nil || !strings.Contains(string(out), "the object has been modified") {
+			break
+		}
+	}
 	require.NoError(e.t, err, "%s: %s", o, out)
 	if !strings.Contains(string(out), "no changes made") { // the edit is equivalent, such as 1 for 1000m
 		require.Contains(e.t, string(out), " edited", "%s", o)

@@ -168,9 +168,9 @@ func TestLiveOnATerminal(t *testing.T) {
 		_, err := p.keyboard.Write([]byte("y\r"))
 		require.NoError(t, err)
 		require.Equal(t, report.ExitTimedOut, p.wait())
-		require.Regexp(t, `wave 2/3: 1 of 2 gone, 2 of 4 overall +[0-9]+s of 4s, run [0-9]+s`, p.raw.String())
+		require.Regexp(t, `wave 2/3 \(first\): 1 of 2 gone, 2 of 4 overall +[0-9]+s of 4s, run [0-9]+s`, p.raw.String())
 		require.Regexp(t, `Deployment live/stuck +[0-9]+s  waiting until it and its dependents are gone`, p.raw.String())
-		p.requireClean(t, `^wave 2/3: ended after [0-9.]+s: 1 deleted, 1 timed out$`, `^1 deleted, 1 timed out, 1 not started, in [0-9.]+s; 1 did not exist$`, `^error: wave 2/3: delete Deployment live/stuck: not gone after 4s`)
+		p.requireClean(t, `^wave 2/3 \(first\): ended after [0-9.]+s: 1 deleted, 1 timed out$`, `^1 deleted, 1 timed out, 1 not started, in [0-9.]+s; 1 did not exist$`, `^error: wave 2/3 \(first\): delete Deployment live/stuck: not gone after 4s`)
 		require.NotContains(t, p.screen.Text(), " of 2 gone")
 	})
 }
