@@ -10,6 +10,7 @@ import (
 	"context"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -98,7 +99,7 @@ func readVersion(source openapi.GroupVersion, kinds []schema.GroupVersionKind) m
 			Schemas map[string]json.RawMessage `json:"schemas"`
 		} `json:"components"`
 	}
-	if json.Unmarshal(text, &document) != nil {
+	if json.Unmarshal(fromComponents(text), &document) != nil {
 		return nil
 	}
 	names := namesOf(document.Components.Schemas, kinds)
@@ -116,6 +117,15 @@ func readVersion(source openapi.GroupVersion, kinds []schema.GroupVersionKind) m
 		out[kind] = parser.Type(name)
 	}
 	return out
+}
+
+// fromComponents returns an OpenAPI document without what API servers publish before its schemas:
+// its paths, which are three quarters of the text.
+func fromComponents(text []byte) []byte {
+	if at := bytes.Index(text, []byte(`,"components":{"schemas":{`)); at >= 0 {
+		return slices.Concat([]byte("{"), text[at+1:])
+	}
+	return text
 }
 
 // namesOf returns the names of the schemas of kinds.
