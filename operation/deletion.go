@@ -73,7 +73,7 @@ func (op *Delete) prepare(ctx context.Context, c *console.Console, files *report
 	if d.live, err = apply.Find(ctx, d.target.Cluster, stream.Resources); err != nil {
 		return d, err
 	}
-	d.order.Notes = append(d.order.Notes, memberNotes(d.live, write.NewSetFinder(ctx, d.target.Cluster))...)
+	d.order.Notes = append(d.order.Notes, op.memberNotes(d.live, write.NewSetFinder(ctx, d.target.Cluster))...)
 	if op.DryRun == "client" {
 		return d, nil
 	}
@@ -88,14 +88,17 @@ func (op *Delete) prepare(ctx context.Context, c *console.Console, files *report
 	return d, d.target.CheckPermissions(ctx, required, append(source.SameManifests(), "--delete")...)
 }
 
-// memberNotes lists the apply sets of objects: deleting those by their manifests leaves the sets.
-func memberNotes(live map[object.ID]*unstructured.Unstructured, find write.SetFinder) []string {
+// memberNotes lists the apply sets of objects that stay when those are deleted by their manifests:
+// all but sets in a Namespace that is deleted with its contents.
+func (op *Delete) memberNotes(live map[object.ID]*unstructured.Unstructured, find write.SetFinder) []string {
 	members := map[string]int{}
 	for _, obj := range live {
 		if applyset.Owner(obj) == "" {
 			continue
 		}
-		if set := find(applyset.Owner(obj), obj.GetNamespace()); set.HasMember(obj) {
+		set := find(applyset.Owner(obj), obj.GetNamespace())
+		goes := op.PruneNamespaces && live[object.ID{Kind: "Namespace", Name: set.ID.Namespace}] != nil
+		if set.HasMember(obj) && !goes {
 			members[fmt.Sprintf("apply set %s, which stays; ordapply delete %s deletes it with all its members", set, set.Flags())]++
 		}
 	}
