@@ -230,21 +230,25 @@ func CheckArguments(cmd *cobra.Command) {
 			case rightArguments(c, given) != "":
 				return usage.Errorf("%s takes one argument: write %s", c.CommandPath(), rightArguments(c, given))
 			}
-			wrong := "another argument is missing"
-			if len(given) == 0 {
-				wrong = "an argument is missing"
-			}
-			for n := range given {
-				if args(c, given[:n]) == nil {
-					wrong = fmt.Sprintf("argument %q is one too many", given[n])
-				}
-			}
-			return usage.Errorf("%s: %s (%s --help explains it)", wrong, c.UseLine(), c.CommandPath())
+			return usage.Errorf("%s: %s (%s --help explains it)", wrongNumber(c, args, given), c.UseLine(), c.CommandPath())
 		}
 	}
 	for _, sub := range cmd.Commands() {
 		CheckArguments(sub)
 	}
+}
+
+// wrongNumber says whether an argument is missing, or which one is too many.
+func wrongNumber(cmd *cobra.Command, allowed cobra.PositionalArgs, given []string) string {
+	for n := len(given) - 1; n >= 0; n-- {
+		if allowed(cmd, given[:n]) == nil {
+			return fmt.Sprintf("argument %q is one too many", given[n])
+		}
+	}
+	if len(given) == 0 {
+		return "an argument is missing"
+	}
+	return "another argument is missing"
 }
 
 // swallowedFlag returns an error for a flag whose value was left out, so that the next flag became
