@@ -216,13 +216,17 @@ bench: build localcluster emit-peers ## measure speed and memory against their l
 	$(GO) run ./test/bench first-apply chain ordering crds no-op memory documents
 
 .PHONY: compare
-compare: build localcluster kustomize emit-peers $(BIN)/helm-referee ## measure ordapply beside kubectl, kapp, kapply and Helm, and write docs/benchmarks.md (hours); WORK=objects,plan SIZES=100,1000 DELAYS=5ms ROUNDS=2 PEERS='kapp;Helm' choose a part
+compare: build localcluster kustomize emit-peers $(BIN)/helm-referee ## measure ordapply beside kubectl, kapp, kapply and Helm, collect the results in docs/benchmarks/results.json, and write docs/benchmarks.md (hours); WORK=objects,plan SIZES=100,1000 DELAYS=5ms ROUNDS=2 PEERS='kapp;Helm' choose a part, RESULTS=FILE other results
 	$(GO) run ./test/compare run
 	$(GO) run ./test/compare page
 
 .PHONY: compare-check
 compare-check: ## compare the results of `make compare` with the limits
 	$(GO) run ./test/compare check
+
+.PHONY: compare-repeat
+compare-repeat: ## compare the results of `make compare` with those of another run, OTHER=FILE
+	$(GO) run ./test/compare repeat '$(OTHER)'
 
 .PHONY: bench-ordering
 bench-ordering: build ## compare planning with kapp's change graph and cli-utils' graph sort

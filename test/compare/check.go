@@ -12,6 +12,7 @@ import (
 // check is a limit and the figure that it is for.
 type check struct {
 	what     string
+	estimate measure.Estimate // if measured
 	figure   string
 	limit    string
 	kept     bool
@@ -25,6 +26,11 @@ func wall(s Sample) float64     { return s.Wall }
 func cpu(s Sample) float64      { return s.CPU }
 func peak(s Sample) float64     { return s.Peak }
 func requests(s Sample) float64 { return float64(s.Requests) }
+func own(s Sample) float64      { return s.Alone }
+
+// over is the time over what any program needs that keeps the order: the longest chain of
+// the objects' own times, or the time until all is ready without an order, if that is longer.
+func over(s Sample) float64 { return s.Wall / max(s.Critical, s.Alone) }
 
 // estimate returns the median of a peer's figure in a phase; false if there is none.
 func (p Part) estimate(peer, phase string, of metric) (measure.Estimate, bool) {
@@ -58,7 +64,7 @@ func (p Part) ratio(ours, theirs, phase string, of metric) (measure.Estimate, bo
 func checks(r Results) []check {
 	var all []check
 	most := func(what string, limit float64, unit string, e measure.Estimate, measured bool) {
-		c := check{what: what, limit: "at most " + number(limit) + unit, measured: measured, kept: measured && e.Low <= limit, figure: "not measured"}
+		c := check{what: what, limit: "at most " + number(limit) + unit, measured: measured, kept: measured && e.Low <= limit, estimate: e, figure: "not measured"}
 		if measured {
 			c.figure = interval(e) + unit
 		}
@@ -98,8 +104,22 @@ func checks(r Results) []check {
 			most(fmt.Sprintf("growth of the memory of %s from 5,000 to 50,000 objects, %s", phase, ours), 1.1, "", s, ok)
 		}
 	}
+	for _, shape := range shapes() {
+		e, ok := r.part(shape, len(graphs()[shape])).estimate(byGraph, "ready", over)
+		most(fmt.Sprintf("Deployments, %s: time over the critical path, %s", shape, byGraph), mostOver, "", e, ok)
+	}
+	for _, work := range []string{"programs", "streams"} {
+		for _, part := range or(r.of(work), Part{Work: work}) {
+			e, ok := part.estimate(plain, "ready", over)
+			most(part.title()+": time until all is ready over the least", mostOver, "", e, ok)
+		}
+	}
 	return all
 }
+
+// mostOver is the limit of the time until all is ready, grace included, over what it takes
+// at least.
+const mostOver = 1.15
 
 // fastest returns the peer with the lowest median time in a phase, without the floor.
 func (p Part) fastest(phase string) (name string, found bool) {

@@ -52,6 +52,9 @@ func labelled(file string, size int) error {
 	return errors.Join(out.Flush(), f.Close())
 }
 
+// builtWork is the work of kustomize builds.
+const builtWork = "kustomize build"
+
 // builds are the ways of a kustomize build: the programs of functions, by name.
 func builds() []struct{ name, program, pkg string } {
 	return []struct{ name, program, pkg string }{
@@ -64,7 +67,7 @@ func builds() []struct{ name, program, pkg string } {
 
 // kustomize measures a kustomize build with a function, started as a program.
 func (l *lab) kustomize(size, rounds int) (Part, error) {
-	part := Part{Work: "kustomize build", Size: size}
+	part := Part{Work: builtWork, Size: size}
 	dirs := map[string]string{}
 	for i, b := range builds() {
 		if b.pkg != "" {

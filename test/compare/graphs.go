@@ -49,6 +49,10 @@ func graphs() map[string][]node {
 	return map[string][]node{shapes()[0]: chain, shapes()[1]: diamonds, shapes()[2]: branches}
 }
 
+// byGraph is ordapply without waves: each object is applied when its own dependencies are
+// ready.
+const byGraph = "ordapply, --schedule=graph"
+
 // orderer is a program that applies a graph in order.
 type orderer struct {
 	name     string
@@ -78,7 +82,7 @@ func orderers() []orderer {
 	}
 	return []orderer{
 		{plain, ours, apply(plain)},
-		{"ordapply, --schedule=graph", ours, graph},
+		{byGraph, ours, graph},
 		{"kubectl, a loop over levels", func(string, node) map[string]string { return nil }, loop},
 		{"kapp", changeRules, apply("kapp")},
 		{"kapp, tuned", changeRules, apply("kapp, tuned")},

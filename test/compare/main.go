@@ -1,18 +1,22 @@
 // Command compare measures ordapply beside the programs that people would use instead, on
 // the same control planes in the same run, and writes docs/benchmarks.md.
 //
-//	go run ./test/compare run    # measures, into bin/compare/results.json
-//	go run ./test/compare page   # writes docs/benchmarks.md and its pictures from the results
-//	go run ./test/compare check  # compares the results with the limits
+//	go run ./test/compare run                # measures, into docs/benchmarks/results.json
+//	go run ./test/compare page               # writes docs/benchmarks.md and its pictures from the results
+//	go run ./test/compare check              # compares the results with the limits
+//	go run ./test/compare repeat OTHER.json  # compares the results with those of another run
 //
-// The environment chooses a part, which replaces that part of the results:
+// The environment chooses a part, which replaces that part of the results. Fewer rounds do
+// not replace more.
 //
 //	WORK=objects,far,scale,move,plan,filter,kustomize,graphs,programs,tries
 //	SIZES=100,1000 DELAYS=5ms ROUNDS=3 PEERS="kapp;Helm"
 //	TRY="flux vault" SHUFFLES=10  # the streams of tries and programs, and in how many orders
+//	RESULTS=FILE                  # other results
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -25,30 +29,45 @@ import (
 	"time"
 )
 
-const resultsFile = "bin/compare/results.json"
+// resultsFile returns the file of the results.
+func resultsFile() string {
+	return cmp.Or(os.Getenv("RESULTS"), filepath.Join("docs", "benchmarks", "results.json"))
+}
 
 func main() {
-	command := ""
-	if len(os.Args) == 2 {
-		command = os.Args[1]
-	}
-	results, err := load(resultsFile)
-	if err == nil {
-		switch command {
-		case "run":
-			err = run(&results, os.Stderr)
-		case "page":
-			err = writePage(results, "docs")
-		case "check":
-			err = printChecks(os.Stdout, results)
-		default:
-			err = errors.New("say run, page or check")
-		}
-	}
-	if err != nil {
+	if err := command(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(1)
 	}
+}
+
+func command(args []string) error {
+	results, err := load(resultsFile())
+	if err != nil {
+		return err
+	}
+	if len(args) == 1 && args[0] == "run" {
+		return run(&results, os.Stderr)
+	}
+	if len(results.Parts) == 0 {
+		return fmt.Errorf("%s has no results: run make compare, or name a file with RESULTS", resultsFile())
+	}
+	switch {
+	case len(args) == 1 && args[0] == "page":
+		return writePage(results, "docs")
+	case len(args) == 1 && args[0] == "check":
+		return printChecks(os.Stdout, results)
+	case len(args) == 2 && args[0] == "repeat":
+		other, err := load(args[1])
+		if err == nil && len(other.Parts) == 0 {
+			err = fmt.Errorf("%s has no results", args[1])
+		}
+		if err != nil {
+			return err
+		}
+		return printRepeat(os.Stdout, other, results)
+	}
+	return errors.New("say run, page, check or repeat OTHER.json")
 }
 
 // run measures the chosen work, and saves the results after each part.
@@ -63,7 +82,7 @@ func run(results *Results, progress io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
-	chosen, err := chosen()
+	chosen, err := chosen(*results)
 	if err != nil {
 		return err
 	}
@@ -74,18 +93,19 @@ func run(results *Results, progress io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, part := range chosen {
+	for _, m := range chosen {
 		begin := time.Now()
-		measured, err := part(l)
-		if len(measured.Samples)+len(measured.Tries) > 0 { // also of a part that ended early
-			measured.Taken = taken
-			results.add(measured)
-			err = errors.Join(err, results.save(resultsFile))
+		measured, err := m.take(l)
+		for _, part := range measured {
+			if len(part.Samples)+len(part.Tries) > 0 { // also of a part that ended early
+				part.Taken = taken
+				err = errors.Join(err, results.add(part))
+			}
 		}
-		if err != nil {
+		if err = errors.Join(err, results.save(resultsFile())); err != nil {
 			return err
 		}
-		l.log("%s took %s", measured.title(), time.Since(begin).Round(time.Second))
+		l.log("%s took %s", m.of.title(), time.Since(begin).Round(time.Second))
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func page(r Results) (text string, pictures map[string]string) {
 	return strings.TrimRight(b.String(), "\n") + "\n", pictures
 }
 
-// writeTaken lists when and where which parts were measured.
+// writeTaken lists when and where which parts were measured, in how many rounds.
 func writeTaken(b *strings.Builder, r Results, _ map[string]string) {
 	parts := map[Taken][]string{}
 	var order []Taken
@@ -65,20 +65,38 @@ func writeTaken(b *strings.Builder, r Results, _ map[string]string) {
 		if parts[p.Taken] == nil {
 			order = append(order, p.Taken)
 		}
-		parts[p.Taken] = append(parts[p.Taken], p.title())
+		if text := r.inRounds(p); !slices.Contains(parts[p.Taken], text) {
+			parts[p.Taken] = append(parts[p.Taken], text)
+		}
 	}
 	for _, t := range order {
-		what := "Measured"
-		if len(order) > 1 {
-			what = strings.Join(parts[t], "; ") + ": measured"
-		}
-		fmt.Fprintf(b, "%s on %s, ordapply at commit %s, Kubernetes %s, %s.\n\n", what, t.Date, t.Commit, t.Kubernetes, t.Machine)
+		fmt.Fprintf(b, "%s: measured on %s, ordapply at commit %s, Kubernetes %s, %s.\n\n", strings.Join(parts[t], "; "), t.Date, t.Commit, t.Kubernetes, t.Machine)
 	}
+}
+
+// inRounds names a part with its number of rounds. It names only the work if all its streams
+// or programs were measured at once.
+func (r Results) inRounds(p Part) string {
+	title := p.title()
+	if p.Name != "" && !slices.ContainsFunc(r.of(p.Work), func(other Part) bool { return other.Taken != p.Taken || other.rounds() != p.rounds() }) {
+		title = p.Work
+	}
+	what := "rounds"
+	if p.Tries != nil {
+		what = "orders"
+	}
+	if p.rounds() == 1 {
+		what = strings.TrimSuffix(what, "s")
+	}
+	return fmt.Sprintf("%s (%d %s)", title, p.rounds(), what)
 }
 
 // title names a part.
 func (p Part) title() string {
 	text := p.Work
+	if p.Name != "" {
+		text += ", " + p.Name
+	}
 	if p.Size > 0 {
 		text += ", " + grouped(p.Size)
 	}

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +16,7 @@ import (
 )
 
 // Results are what runs have measured so far, a part for each piece of work. A later run
-// replaces the parts that it measures.
+// replaces the parts that it measures, in as many rounds at least.
 type Results struct {
 	Peers []Described `json:"peers"`
 	Parts []Part      `json:"parts"`
@@ -26,9 +30,10 @@ type Described struct {
 	Delete  string `json:"delete"`
 }
 
-// Part is one piece of work, by all peers, in rounds.
+// Part is one piece of work, by all peers, in rounds. Work, size, delay and name identify it.
 type Part struct {
 	Work    string        `json:"work"`            // "objects"
+	Name    string        `json:"name,omitempty"`  // of the stream or program, if the work is about one
 	Size    int           `json:"size,omitempty"`  // number of objects
 	Delay   time.Duration `json:"delay,omitempty"` // added to each round trip
 	Taken   Taken         `json:"taken"`
@@ -54,6 +59,7 @@ type Sample struct {
 	Peak     float64 `json:"peak"`               // MiB of the client
 	Requests int     `json:"requests,omitempty"` // that the API server answered
 	Critical float64 `json:"critical,omitempty"` // seconds of the longest chain of the objects' own times
+	Alone    float64 `json:"alone,omitempty"`    // seconds until all is ready without an order, sent again until it is accepted
 	Failed   string  `json:"failed,omitempty"`   // the error, if it ended with one; nothing else is set then
 }
 
@@ -83,34 +89,117 @@ func load(file string) (Results, error) {
 	return r, json.Unmarshal(text, &r)
 }
 
+// save writes results with a line for each peer and each sample, so that a later run changes
+// only the lines of its parts.
 func (r Results) save(file string) error {
-	text, err := json.MarshalIndent(r, "", " ")
-	if err != nil {
+	var b bytes.Buffer
+	b.WriteString("{")
+	errs := []error{lines(&b, "peers", r.Peers)}
+	b.WriteString(`,"parts":[`)
+	for i, p := range r.Parts {
+		if i > 0 {
+			b.WriteString(",")
+		}
+		head := p
+		head.Samples, head.Tries = nil, nil
+		text, err := json.Marshal(head)
+		b.WriteString("\n" + strings.TrimSuffix(string(text), "}"))
+		errs = append(errs, err)
+		if p.Samples != nil {
+			samples := slices.Clone(p.Samples)
+			for i, s := range samples {
+				samples[i] = s.rounded()
+			}
+			b.WriteString(",")
+			errs = append(errs, lines(&b, "samples", samples))
+		}
+		if p.Tries != nil {
+			b.WriteString(",")
+			errs = append(errs, lines(&b, "tries", p.Tries))
+		}
+		b.WriteString("}")
+	}
+	b.WriteString("\n]}\n")
+	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(file, append(text, '\n'), 0o644)
+	return os.WriteFile(file, b.Bytes(), 0o644)
 }
 
-// add adds a part, or replaces that of the same work, and sorts the parts.
-func (r *Results) add(part Part) {
+// lines writes a field with a line for each value.
+func lines[T any](b *bytes.Buffer, field string, values []T) error {
+	fmt.Fprintf(b, "%q:[", field)
+	for i, v := range values {
+		text, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		b.WriteString(map[bool]string{true: "\n", false: ",\n"}[i == 0])
+		b.Write(text)
+	}
+	b.WriteString("\n]")
+	return nil
+}
+
+// rounded returns a sample with seconds to ten microseconds, which is more than a clock tells
+// about a process.
+func (s Sample) rounded() Sample {
+	for _, x := range []*float64{&s.Wall, &s.CPU, &s.Peak, &s.Critical, &s.Alone} {
+		*x = math.Round(*x*1e5) / 1e5
+	}
+	return s
+}
+
+// add adds a part, or replaces that of the same work, and sorts the parts. It returns an
+// error if fewer rounds would replace more.
+func (r *Results) add(part Part) error {
+	if err := r.allow(part, part.rounds()); err != nil {
+		return err
+	}
 	r.Parts = slices.DeleteFunc(r.Parts, func(p Part) bool { return p.same(part) })
 	r.Parts = append(r.Parts, part)
 	slices.SortStableFunc(r.Parts, func(a, b Part) int {
-		if by := strings.Compare(a.Work, b.Work); by != 0 {
-			return by
-		}
-		if a.Size != b.Size {
-			return a.Size - b.Size
-		}
-		return int(a.Delay - b.Delay)
+		return cmp.Or(cmp.Compare(a.Work, b.Work), cmp.Compare(a.Size, b.Size), cmp.Compare(a.Delay, b.Delay), cmp.Compare(a.Name, b.Name))
 	})
+	return nil
+}
+
+// allow returns an error if a part has more rounds than would replace it.
+func (r Results) allow(part Part, rounds int) error {
+	for _, p := range r.Parts {
+		if p.same(part) && p.rounds() > rounds {
+			return fmt.Errorf("%s: the results have %d rounds, measured on %s, which %d may not replace: %s, or name another file with RESULTS",
+				p.title(), p.rounds(), p.Taken.Date, rounds, p.again())
+		}
+	}
+	return nil
+}
+
+// again returns the setting with which a part is measured in as many rounds.
+func (p Part) again() string {
+	if p.Tries != nil {
+		return fmt.Sprintf("set SHUFFLES=%d", p.rounds()-1)
+	}
+	return fmt.Sprintf("set ROUNDS=%d", p.rounds())
+}
+
+// rounds returns the number of rounds of a part; of tries, the number of orders.
+func (p Part) rounds() int {
+	most := 0
+	for _, s := range p.Samples {
+		most = max(most, s.Round+1)
+	}
+	for _, t := range p.Tries {
+		most = max(most, t.Tries)
+	}
+	return most
 }
 
 func (p Part) same(other Part) bool {
-	return p.Work == other.Work && p.Size == other.Size && p.Delay == other.Delay
+	return p.Work == other.Work && p.Size == other.Size && p.Delay == other.Delay && p.Name == other.Name
 }
 
 // describe adds or replaces a peer's description.
@@ -121,6 +210,11 @@ func (r *Results) describe(d Described) {
 	} else {
 		r.Peers[at] = d
 	}
+}
+
+// of returns the parts of a piece of work.
+func (r Results) of(work string) []Part {
+	return slices.DeleteFunc(slices.Clone(r.Parts), func(p Part) bool { return p.Work != work })
 }
 
 // part returns the part of a piece of work without added delay, empty if it was not measured.

@@ -30,14 +30,20 @@ func lives(size int, seconds map[string]float64, rounds int) Part {
 	return part
 }
 
-func TestPartsAreReplaced(t *testing.T) {
+// collected returns results with these parts.
+func collected(t *testing.T, parts ...Part) Results {
+	t.Helper()
 	var r Results
-	r.add(lives(1000, map[string]float64{floor: 1}, 1))
-	r.add(lives(100, map[string]float64{floor: 1}, 1))
+	for _, p := range parts {
+		require.NoError(t, r.add(p))
+	}
+	return r
+}
+
+func TestPartsAreReplaced(t *testing.T) {
 	far := lives(1000, map[string]float64{floor: 3}, 1)
 	far.Delay = time.Millisecond
-	r.add(far)
-	r.add(lives(1000, map[string]float64{floor: 2}, 1))
+	r := collected(t, lives(1000, map[string]float64{floor: 1}, 1), lives(100, map[string]float64{floor: 1}, 1), far, lives(1000, map[string]float64{floor: 2}, 1))
 	file := filepath.Join(t.TempDir(), "new", "results.json")
 	require.NoError(t, r.save(file))
 	r, err := load(file)
@@ -48,6 +54,59 @@ func TestPartsAreReplaced(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, want, e.Median)
 	}
+}
+
+// Fewer rounds do not replace more, neither before they are measured nor after.
+func TestFewerRoundsReplaceNothing(t *testing.T) {
+	try := Part{Work: "tries", Name: "flux", Tries: []Try{{Stream: "flux", Tries: 11}}}
+	r := collected(t, lives(1000, map[string]float64{floor: 1}, 3), try)
+	require.EqualError(t, r.add(lives(1000, map[string]float64{floor: 2}, 2)),
+		"objects, 1,000: the results have 3 rounds, measured on 2026-01-02, which 2 may not replace: set ROUNDS=3, or name another file with RESULTS")
+	require.Equal(t, 3, r.Parts[0].rounds())
+	for name, refused := range map[string]string{"WORK": "objects", "SIZES": "1000", "ROUNDS": "2"} {
+		t.Setenv(name, refused)
+	}
+	_, err := chosen(r)
+	require.ErrorContains(t, err, "objects, 1,000: the results have 3 rounds")
+	t.Setenv("ROUNDS", "3")
+	parts, err := chosen(r)
+	require.NoError(t, err)
+	require.Len(t, parts, 1)
+
+	t.Setenv("WORK", "tries")
+	_, err = chosen(r)
+	require.ErrorContains(t, err, "tries, flux: the results have 11 rounds")
+	require.ErrorContains(t, err, "set SHUFFLES=10")
+	t.Setenv("TRY", "jobset")
+	_, err = chosen(r)
+	require.NoError(t, err, "flux is not tried")
+}
+
+// Results are kept in the repository: a line for each sample, and what was saved is read.
+func TestResultsHaveALineForEachSample(t *testing.T) {
+	r := collected(t, lives(10, map[string]float64{floor: 1. / 3, plain: 2}, 2), Part{Work: "tries", Name: "flux", Tries: []Try{{Stream: "flux"}}}, Part{Work: "plan"})
+	r.describe(Described{Name: "kapp", Apply: "kapp deploy <x>"})
+	file := filepath.Join(t.TempDir(), "results.json")
+	require.NoError(t, r.save(file))
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, 12, strings.Count(string(text), `"round":`))
+	for line := range strings.Lines(string(text)) {
+		require.LessOrEqual(t, strings.Count(line, `"round":`), 1)
+		require.Less(t, len(line), 300)
+	}
+	again, err := load(file)
+	require.NoError(t, err)
+	require.Equal(t, 0.33333, again.Parts[0].Samples[0].Wall)
+	require.Equal(t, 1./3, r.Parts[0].Samples[0].Wall, "saving rounds only what is written")
+	require.NoError(t, again.save(file))
+	same, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(text), string(same))
+	empty := filepath.Join(t.TempDir(), "empty.json")
+	require.NoError(t, Results{}.save(empty))
+	_, err = load(empty)
+	require.NoError(t, err)
 }
 
 // verdicts returns the verdicts of all checks by what they are about.
@@ -61,8 +120,7 @@ func verdicts(r Results) map[string]string {
 
 // A ratio is lost if its whole interval is above the limit.
 func TestChecks(t *testing.T) {
-	var r Results
-	r.add(lives(1000, map[string]float64{floor: 1, plain: 1.2, set: 1.1, "kapp": 7, "Helm": 20}, 9))
+	r := collected(t, lives(1000, map[string]float64{floor: 1, plain: 1.2, set: 1.1, "kapp": 7, "Helm": 20}, 9))
 	v := verdicts(r)
 	require.Equal(t, "NOT KEPT", v["first apply of 1,000 objects over the floor, ordapply"])
 	require.Equal(t, "kept", v["first apply of 1,000 objects over the floor, ordapply, apply set"])
@@ -76,7 +134,7 @@ func TestChecks(t *testing.T) {
 		}
 	}
 	require.Equal(t, "NOT KEPT", verdicts(r)["first apply of 1,000 objects over the floor, ordapply"], "one outlier is not in the interval")
-	r.add(lives(1000, map[string]float64{floor: 1, plain: 1.2}, 2))
+	r = collected(t, lives(1000, map[string]float64{floor: 1, plain: 1.2}, 2))
 	r.Parts[0].Samples[0].Wall = 1.1
 	require.Equal(t, "kept", verdicts(r)["first apply of 1,000 objects over the floor, ordapply"], "the range contains the limit")
 	require.ErrorContains(t, printChecks(io.Discard, r), "limits are not kept, or not measured")
@@ -84,14 +142,12 @@ func TestChecks(t *testing.T) {
 
 func TestGrowthIsChecked(t *testing.T) {
 	const what = "growth of the time of no-op from 5,000 to 50,000 objects, ordapply"
-	var r Results
-	r.add(lives(5000, map[string]float64{plain: 1}, 3))
-	r.add(lives(50_000, map[string]float64{plain: 10}, 3))
+	r := collected(t, lives(5000, map[string]float64{plain: 1}, 3), lives(50_000, map[string]float64{plain: 10}, 3))
 	require.Equal(t, "kept", verdicts(r)[what])
 	e, ok := r.slope("objects", plain, "no-op", 5000, 50_000, wall)
 	require.True(t, ok)
 	require.InDeltaSlice(t, []float64{1, 0.991, 1.009}, []float64{e.Median, e.Low, e.High}, 0.001, "rounds differ by 2 %")
-	r.add(lives(50_000, map[string]float64{plain: 20}, 3))
+	require.NoError(t, r.add(lives(50_000, map[string]float64{plain: 20}, 3)))
 	require.Equal(t, "NOT KEPT", verdicts(r)[what])
 }
 
@@ -124,11 +180,49 @@ func names(peers []peer) []string {
 	return found
 }
 
+// What is ready in time, by the longer of both critical paths.
+func TestTimeOverTheLeast(t *testing.T) {
+	ready := func(work, name, peer string, alone, critical, wall float64) Part {
+		return Part{Work: work, Name: name, Samples: []Sample{{Peer: peer, Phase: "ready", Wall: wall, Alone: alone, Critical: critical}}}
+	}
+	shape := ready(shapes()[0], "", byGraph, 0, 5, 5.5)
+	shape.Size = 10
+	v := verdicts(collected(t, shape, ready("programs", "vault", plain, 10, 0, 12), ready("programs", "eck", plain, 10, 0, 11), ready("streams", "flux", plain, 5, 10, 11), ready("streams", "jobset", plain, 10, 5, 12)))
+	for what, want := range map[string]string{
+		"Deployments, chain: time over the critical path, ordapply, --schedule=graph":    "kept",
+		"Deployments, diamonds: time over the critical path, ordapply, --schedule=graph": "NOT MEASURED",
+		"programs, vault: time until all is ready over the least":                        "NOT KEPT",
+		"programs, eck: time until all is ready over the least":                          "kept",
+		"streams, flux: time until all is ready over the least":                          "kept",
+		"streams, jobset: time until all is ready over the least":                        "NOT KEPT",
+	} {
+		require.Equal(t, want, v[what], what)
+	}
+	require.Equal(t, "NOT MEASURED", verdicts(Results{})["streams: time until all is ready over the least"])
+}
+
+// A run on another day repeats the figures if the intervals overlap.
+func TestRepeat(t *testing.T) {
+	run := func(floorSeconds, ours float64, rounds int) Results {
+		return collected(t, lives(1000, map[string]float64{floor: floorSeconds, plain: ours}, rounds), Part{Work: "plan", Size: 7})
+	}
+	var out strings.Builder
+	require.NoError(t, printRepeat(&out, run(1, 1.05, 3), run(2, 2.1, 4)))
+	require.Regexp(t, `(?m)^overlap +first apply of 1,000 objects over the floor, ordapply +1\.05 \(1\.05–1\.05\) +3 +1\.05 \(1\.05–1\.05\) +4$`, out.String())
+	require.Regexp(t, `(?m)^overlap +objects, 1,000, no-op, time: ordapply over floor +1\.05 .* 3 `, out.String())
+	require.EqualError(t, printRepeat(io.Discard, run(1, 1.05, 3), run(1, 1.2, 3)), "1 of 1 figures of limits differ by more than their intervals")
+	out.Reset()
+	require.NoError(t, printRepeat(&out, run(1, 1.05, 3), run(1, 1.2, 1)))
+	require.Contains(t, out.String(), "one round", "a single value has no interval")
+	require.ErrorContains(t, printRepeat(io.Discard, run(1, 1, 1), Results{}), "no figure of a limit in common")
+}
+
 // The page of fixed results; ORDAPPLY_GOLDEN=1 writes it anew.
 func TestPage(t *testing.T) {
-	var r Results
-	r.add(lives(1000, map[string]float64{floor: 1, plain: 1.05, set: 1.2, "kapp": 1, "kubectl, server-side": 3}, 7))
-	r.add(lives(20_000, map[string]float64{floor: 20, plain: 21, set: 24, "kapp": 90}, 3))
+	r := collected(t,
+		lives(1000, map[string]float64{floor: 1, plain: 1.05, set: 1.2, "kapp": 1, "kubectl, server-side": 3}, 7),
+		lives(20_000, map[string]float64{floor: 20, plain: 21, set: 24, "kapp": 90}, 3),
+	)
 	failed := lives(20_000, map[string]float64{"Helm": 1}, 1)
 	for _, s := range failed.Samples[:1] {
 		s.Failed, s.Wall = "Secret is `too` long", 0
@@ -136,15 +230,21 @@ func TestPage(t *testing.T) {
 	}
 	far := lives(1000, map[string]float64{plain: 2, "kapp": 9}, 3)
 	far.Delay = 5 * time.Millisecond
-	r.add(far)
-	r.add(Part{Work: "plan", Size: 1000, Samples: []Sample{
-		{Peer: plain, Phase: "plan", Wall: 0.06, CPU: 0.1, Peak: 40}, {Peer: plain, Phase: "command", Wall: 0.5, CPU: 0.6, Peak: 90},
-		{Peer: "kapp", Phase: "plan", Wall: 1, CPU: 1.1, Peak: 80},
-	}})
-	r.add(Part{Work: "filter", Size: 1000, Samples: []Sample{{Peer: "sortorder", Phase: "filter", Wall: 0.2, CPU: 0.3, Peak: 60}}})
-	r.add(Part{Work: shapes()[0], Size: 10, Samples: []Sample{{Peer: plain, Phase: "ready", Wall: 9, Critical: 6, Requests: 20}}})
-	r.add(Part{Work: "programs", Samples: []Sample{{Peer: plain, Phase: "vault", Wall: 9, Critical: 6}}})
-	r.add(Part{Work: "tries", Tries: []Try{{Stream: "flux", Objects: 30, Tries: 11, Good: 11, Slowest: 12, Once: "3 refused", Loop: "2 rounds"}, {Stream: "rook", Refused: true}}})
+	for _, p := range []Part{
+		far,
+		{Work: "plan", Size: 1000, Samples: []Sample{
+			{Peer: plain, Phase: "plan", Wall: 0.06, CPU: 0.1, Peak: 40}, {Peer: plain, Phase: "command", Wall: 0.5, CPU: 0.6, Peak: 90},
+			{Peer: "kapp", Phase: "plan", Wall: 1, CPU: 1.1, Peak: 80},
+		}},
+		{Work: "filter", Size: 1000, Samples: []Sample{{Peer: "sortorder", Phase: "filter", Wall: 0.2, CPU: 0.3, Peak: 60}}},
+		{Work: shapes()[0], Size: 10, Samples: []Sample{{Peer: plain, Phase: "ready", Wall: 9, Critical: 6, Requests: 20}}},
+		{Work: "programs", Name: "vault", Samples: []Sample{{Peer: plain, Phase: "ready", Wall: 9, Alone: 6}, {Peer: plain, Phase: "ready", Round: 1, Wall: 8, Alone: 6}}},
+		{Work: "programs", Name: "eck", Samples: []Sample{{Peer: plain, Phase: "ready", Wall: 6, Alone: 6}}},
+		{Work: "tries", Name: "flux", Tries: []Try{{Stream: "flux", Objects: 30, Tries: 11, Good: 11, Slowest: 12, Once: "3 refused", Loop: "2 rounds"}}},
+		{Work: "tries", Name: "rook", Tries: []Try{{Stream: "rook", Tries: 11, Refused: true}}},
+	} {
+		require.NoError(t, r.add(p))
+	}
 	r.describe(Described{Name: "kapp", Version: "v0.1.0", Apply: "kapp deploy", Delete: "kapp delete"})
 	text, pictures := page(r)
 	golden := filepath.Join("testdata", "page.golden")
@@ -166,6 +266,23 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// The page in the repository is the one of the results in the repository.
+func TestPageIsOfTheResults(t *testing.T) {
+	docs := filepath.Join("..", "..", "docs")
+	r, err := load(filepath.Join(docs, "benchmarks", "results.json"))
+	require.NoError(t, err)
+	if len(r.Parts) == 0 {
+		t.Skip("docs/benchmarks/results.json is missing: make compare writes it")
+	}
+	text, pictures := page(r)
+	pictures[filepath.Join("..", "benchmarks.md")] = text
+	for name, want := range pictures {
+		got, err := os.ReadFile(filepath.Join(docs, "benchmarks", name))
+		require.NoError(t, err)
+		require.Equal(t, want, string(got), "%s: go run ./test/compare page", name)
+	}
+}
+
 func TestNumbers(t *testing.T) {
 	for want, x := range map[string]float64{"0": 0, "0.012": 0.0123, "1.23": 1.234, "12.3": 12.34, "123": 123.4, "1234": 1234.4} {
 		require.Equal(t, want, number(x))
@@ -175,16 +292,22 @@ func TestNumbers(t *testing.T) {
 
 // The times of test/unkind are read from what its test logs.
 func TestTimes(t *testing.T) {
-	samples, err := times(`=== RUN   TestTime
+	parts, err := times(`=== RUN   TestTime
 === RUN   TestTime/vault
     unkind_test.go:95: 14s, 3 admission reviews
     time_test.go:36: by itself 12.5s, ordapply 1m3s
 === NAME  TestTime/other
     time_test.go:36: by itself 1s, ordapply 2s
+=== RUN   TestTime
+=== RUN   TestTime/vault
+    time_test.go:36: by itself 12s, ordapply 1m
 `)
 	require.NoError(t, err)
-	require.Equal(t, []Sample{
-		{Peer: plain, Phase: "vault", Wall: 63, Critical: 12.5},
-		{Peer: plain, Phase: "other", Wall: 2, Critical: 1},
-	}, samples)
+	require.Equal(t, []Part{
+		{Work: "programs", Name: "vault", Samples: []Sample{
+			{Peer: plain, Phase: "ready", Wall: 63, Alone: 12.5},
+			{Peer: plain, Phase: "ready", Round: 1, Wall: 60, Alone: 12},
+		}},
+		{Work: "programs", Name: "other", Samples: []Sample{{Peer: plain, Phase: "ready", Wall: 2, Alone: 1}}},
+	}, parts)
 }

@@ -119,7 +119,6 @@ func writeGraphs(b *strings.Builder, r Results, _ map[string]string) {
 			}
 			fmt.Fprintf(b, "%s**%s.** %s\n\n", heading, strings.ToUpper(shape[:1])+shape[1:], about[shape])
 			heading = ""
-			over := func(s Sample) float64 { return s.Wall / s.Critical }
 			var rows [][]string
 			for _, name := range p.names() {
 				rows = append(rows, []string{name, p.cell(name, "ready", wall, 1), p.cell(name, "ready", over, 1), p.cell(name, "ready", requests, float64(p.Size))})
@@ -164,7 +163,7 @@ func writeFunction(b *strings.Builder, r Results, _ map[string]string) {
 	for _, p := range r.Parts {
 		for _, phase := range []string{"filter", "build"} {
 			for _, name := range p.names() {
-				if (p.Work == "filter" || p.Work == "kustomize build") && len(p.of(name, phase)) > 0 {
+				if (p.Work == "filter" || p.Work == builtWork) && len(p.of(name, phase)) > 0 {
 					rows = append(rows, []string{p.Work, grouped(p.Size), name, p.cell(name, phase, wall, 1), p.cell(name, phase, cpu, 1), p.cell(name, phase, peak, 1)})
 				}
 			}
@@ -178,29 +177,31 @@ func writeFunction(b *strings.Builder, r Results, _ map[string]string) {
 
 // writePrograms prints how long the installs of programs take.
 func writePrograms(b *strings.Builder, r Results, _ map[string]string) {
-	part := r.part("programs", 0)
-	if len(part.Samples) == 0 {
+	parts := r.of("programs")
+	if len(parts) == 0 {
 		return
 	}
 	b.WriteString("## Until a program is ready\n\n[Models of programs](../test/unkind/doc.go) whose Pods wait for other objects. By itself: `kubectl apply --server-side` of everything, every 0.2 s until it is accepted, and until all Pods are ready.\n\n")
 	var rows [][]string
-	for _, s := range part.Samples {
-		rows = append(rows, []string{s.Phase, number(s.Critical), number(s.Wall), number(s.Wall / s.Critical)})
+	for _, p := range parts {
+		rows = append(rows, []string{p.Name, p.cell(plain, "ready", own, 1), p.cell(plain, "ready", wall, 1), p.cell(plain, "ready", over, 1)})
 	}
 	table(b, []string{"", "by itself, s", "ordapply, s", "ratio"}, rows)
 }
 
 // writeTries prints the table of make first-try.
 func writeTries(b *strings.Builder, r Results, _ map[string]string) {
-	part := r.part("tries", 0)
-	if len(part.Tries) == 0 {
+	parts := r.of("tries")
+	if len(parts) == 0 {
 		return
 	}
 	b.WriteString("## The first try\n\nReal streams, and the same models of programs, on empty control planes: ordapply with the objects in several orders, kubectl once as the stream stands, and again every 5 s. [Objects that cannot be applied at all](../test/firsttry/streams.go) are left out.\n\n")
 	var rows [][]string
-	for _, t := range part.Tries {
-		if !t.Refused {
-			rows = append(rows, []string{t.Stream, fmt.Sprint(t.Objects), fmt.Sprintf("%d of %d", t.Good, t.Tries), number(t.Slowest), number(t.Grace), t.Once, t.Loop})
+	for _, p := range parts {
+		for _, t := range p.Tries {
+			if !t.Refused {
+				rows = append(rows, []string{t.Stream, fmt.Sprint(t.Objects), fmt.Sprintf("%d of %d", t.Good, t.Tries), number(t.Slowest), number(t.Grace), t.Once, t.Loop})
+			}
 		}
 	}
 	table(b, []string{"", "objects", "ordapply succeeds", "slowest, s", "of that grace, s", "kubectl once", "kubectl in a loop"}, rows)

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,45 +16,61 @@ import (
 	"github.com/ordapply/ordapply/test/corpora"
 )
 
-// tries runs test/firsttry on streams and programs; on all if none are named, but without the
-// real streams if their folder is not.
-func (l *lab) tries(shuffles int, streams []string) (Part, error) {
-	part := Part{Work: "tries"}
-	if err := l.build("firsttry", ".", "./test/firsttry"); err != nil {
-		return part, err
+// tries runs test/firsttry on streams and programs, and returns a part for each; on all if
+// none are named, but without the real streams if their folder is not.
+func (l *lab) tries(shuffles int, streams []string) ([]Part, error) {
+	var tries []Try
+	err := l.firstTry(streams, &tries, "-shuffles", strconv.Itoa(shuffles))
+	var parts []Part
+	for _, t := range tries {
+		if last := len(parts) - 1; last >= 0 && parts[last].Name == t.Stream { // after its row as it stands
+			parts[last].Tries = append(parts[last].Tries, t)
+			continue
+		}
+		parts = append(parts, Part{Work: "tries", Name: t.Stream, Tries: []Try{t}})
 	}
-	record := filepath.Join(l.dir, "tries.json")
+	return parts, err
+}
+
+// firstTry runs test/firsttry, and reads the JSON that it writes: it does so also if a stream
+// fails, which the table shows.
+func (l *lab) firstTry(streams []string, into any, flags ...string) error {
+	if err := l.build("firsttry", ".", "./test/firsttry"); err != nil {
+		return err
+	}
+	record := filepath.Join(l.dir, "firsttry.json")
 	if _, err := corpora.Dir(); err != nil && len(streams) == 0 {
 		l.log("the real streams are left out: %s", err)
 		streams = []string{"unkind"}
 	}
-	cmd := exec.Command(l.programs["firsttry"], append([]string{"-shuffles", strconv.Itoa(shuffles), "-json", record}, streams...)...)
+	cmd := exec.Command(l.programs["firsttry"], slices.Concat(flags, []string{"-json", record}, streams)...)
 	cmd.Stdout, cmd.Stderr = l.progress, l.progress
-	failed := cmd.Run() // also if a stream fails, which the table shows
+	failed := cmd.Run()
 	text, err := os.ReadFile(record)
 	if err != nil {
-		return part, errors.Join(failed, err)
+		return errors.Join(failed, err)
 	}
-	return part, json.Unmarshal(text, &part.Tries)
+	return json.Unmarshal(text, into)
 }
 
-// programs runs the measurement of test/unkind, of all programs if none are named.
-func programs(names []string) (Part, error) {
-	part := Part{Work: "programs"}
-	cmd := exec.Command("go", "test", "./test/unkind", "-run", "^TestTime$/"+strings.Join(names, "|"), "-count=1", "-v", "-timeout", "2h")
+// programs runs the measurement of test/unkind in rounds, of all programs if none are named,
+// and returns a part for each.
+func programs(names []string, rounds int) ([]Part, error) {
+	cmd := exec.Command("go", "test", "./test/unkind", "-run", "^TestTime$/"+strings.Join(names, "|"), "-count="+strconv.Itoa(rounds), "-v", "-timeout", "4h")
 	cmd.Env = append(os.Environ(), "ORDAPPLY_TIME=1")
 	out, failed := cmd.CombinedOutput() // also if a time is over the test's limit
-	var err error
-	if part.Samples, err = times(string(out)); err != nil || len(part.Samples) == 0 {
-		return part, fmt.Errorf("measure test/unkind: %w\n%s", errors.Join(failed, err), out)
+	parts, err := times(string(out))
+	if err != nil || len(parts) == 0 {
+		return nil, fmt.Errorf("measure test/unkind: %w\n%s", errors.Join(failed, err), out)
 	}
-	return part, nil
+	return parts, nil
 }
 
-// times reads the times that TestTime of test/unkind logs.
-func times(output string) ([]Sample, error) {
+// times reads the times that TestTime of test/unkind logs: a part for each program, a round
+// for each time.
+func times(output string) ([]Part, error) {
 	name := ""
-	var samples []Sample
+	var parts []Part
 	line := regexp.MustCompile(`by itself (\S+), ordapply (\S+)`)
 	for text := range strings.Lines(output) {
 		if words := strings.Fields(text); len(words) == 3 && words[0] == "===" {
@@ -65,8 +82,20 @@ func times(output string) ([]Sample, error) {
 			if err := errors.Join(err, also); err != nil {
 				return nil, err
 			}
-			samples = append(samples, Sample{Peer: plain, Phase: name, Wall: took.Seconds(), Critical: own.Seconds()})
+			parts = withSample(parts, Part{Work: "programs", Name: name}, Sample{Peer: plain, Phase: "ready", Wall: took.Seconds(), Alone: own.Seconds()})
 		}
 	}
-	return samples, nil
+	return parts, nil
+}
+
+// withSample adds a sample to the part of the same work, which may be new. Its round is the
+// number of samples that the part has of this peer and phase.
+func withSample(parts []Part, of Part, s Sample) []Part {
+	at := slices.IndexFunc(parts, of.same)
+	if at < 0 {
+		parts, at = append(parts, of), len(parts)
+	}
+	s.Round = len(parts[at].of(s.Peer, s.Phase))
+	parts[at].Samples = append(parts[at].Samples, s)
+	return parts
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -9,17 +10,43 @@ import (
 	"time"
 )
 
-// measurement measures one part.
-type measurement func(*lab) (Part, error)
+// measurement measures the parts of a piece of work.
+type measurement struct {
+	of     Part // its work, size and delay
+	rounds int
+	take   func(*lab) ([]Part, error)
+}
+
+// one returns the measurement of one part.
+func one(of Part, rounds int, take func(*lab) (Part, error)) measurement {
+	return measurement{of, rounds, func(l *lab) ([]Part, error) {
+		part, err := take(l)
+		return []Part{part}, err
+	}}
+}
 
 // alone returns a measurement that stops the control plane first.
-func alone(m measurement) measurement {
-	return func(l *lab) (Part, error) {
+func (m measurement) alone() measurement {
+	take := m.take
+	m.take = func(l *lab) ([]Part, error) {
 		if err := l.close(); err != nil {
-			return Part{}, err
+			return nil, err
 		}
-		return m(l)
+		return take(l)
 	}
+	return m
+}
+
+// allowed returns an error if results have more rounds of a part that is measured.
+func (m measurement) allowed(r Results, names []string) error {
+	var errs []error
+	for _, p := range r.of(m.of.Work) {
+		if wanted := m.of; p.Name == "" || len(names) == 0 || slices.Contains(names, p.Name) {
+			wanted.Name = p.Name
+			errs = append(errs, r.allow(wanted, m.rounds))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // choice is what the environment chooses; empty fields leave the defaults.
@@ -77,6 +104,14 @@ func or[T any](chosen []T, defaults ...T) []T {
 // fewest is the number of rounds that give an interval with 95 % confidence.
 const fewest = 6
 
+// roundsOr returns the chosen number of rounds, or a number of them.
+func (c choice) roundsOr(n int) int {
+	if c.rounds > 0 {
+		return c.rounds
+	}
+	return n
+}
+
 // roundsOf returns the number of rounds for a number of objects.
 func (c choice) roundsOf(size int) int {
 	switch {
@@ -96,15 +131,22 @@ func (c choice) all() []struct {
 	parts []measurement
 } {
 	objects := func(size int, delay time.Duration, peers ...string) measurement {
-		return func(l *lab) (Part, error) {
-			rounds := c.roundsOf(size)
-			if delay > 0 {
-				rounds = min(rounds, fewest)
-			}
-			return l.objects(work{size, delay, rounds, l.present(choosePeers(or(c.peers, peers...)...))})
+		rounds := c.roundsOf(size)
+		if delay > 0 {
+			rounds = min(rounds, fewest)
 		}
+		return one(Part{Work: "objects", Size: size, Delay: delay}, rounds, func(l *lab) (Part, error) {
+			return l.objects(work{size, delay, rounds, l.present(choosePeers(or(c.peers, peers...)...))})
+		})
 	}
-	var lives, far, scale, move []measurement
+	sized := func(work string, rounds func(size int) int, take func(l *lab, size, rounds int) (Part, error), sizes ...int) []measurement {
+		var all []measurement
+		for _, size := range or(c.sizes, sizes...) {
+			all = append(all, one(Part{Work: work, Size: size}, rounds(size), func(l *lab) (Part, error) { return take(l, size, rounds(size)) }))
+		}
+		return all
+	}
+	var lives, far, scale, graph []measurement
 	for _, size := range or(c.sizes, 1, 100, 1000, 5000, 20_000) {
 		lives = append(lives, objects(size, 0))
 	}
@@ -116,35 +158,37 @@ func (c choice) all() []struct {
 	for _, size := range or(c.sizes, 50_000) {
 		scale = append(scale, objects(size, 0, floor, plain, set))
 	}
-	for _, size := range or(c.sizes, 20_000) {
-		move = append(move, func(l *lab) (Part, error) { return l.move(size, min(3, c.roundsOf(size))) })
-	}
-	var plan, filter, builds, graph []measurement
-	for _, size := range or(c.sizes, 1000, 10_000, 100_000) {
-		plan = append(plan, alone(func(l *lab) (Part, error) { return l.plan(size, c.roundsOf(size)) }))
-	}
-	for _, size := range or(c.sizes, 25_000, 100_000) {
-		filter = append(filter, alone(func(l *lab) (Part, error) { return l.filter(size, c.roundsOf(size)) }))
-	}
-	for _, size := range or(c.sizes, 1000) {
-		builds = append(builds, alone(func(l *lab) (Part, error) { return l.kustomize(size, c.roundsOf(size)) }))
-	}
 	for _, shape := range shapes() {
-		graph = append(graph, func(l *lab) (Part, error) { return l.ordered(shape, min(fewest, c.roundsOf(0))) })
+		rounds := min(fewest, c.roundsOf(0))
+		graph = append(graph, one(Part{Work: shape, Size: len(graphs()[shape])}, rounds, func(l *lab) (Part, error) { return l.ordered(shape, rounds) }))
 	}
+	few := c.roundsOr(3)
 	return []struct {
 		name  string
 		parts []measurement
 	}{
-		{"objects", lives}, {"far", far}, {"scale", scale}, {"move", move},
-		{"plan", plan}, {"filter", filter}, {"kustomize", builds}, {"graphs", graph},
-		{"programs", []measurement{alone(func(*lab) (Part, error) { return programs(c.tries) })}},
-		{"tries", []measurement{alone(func(l *lab) (Part, error) { return l.tries(c.shuffles, c.tries) })}},
+		{"objects", lives}, {"far", far}, {"scale", scale},
+		{"move", sized("move", func(size int) int { return min(3, c.roundsOf(size)) }, (*lab).move, 20_000)},
+		{"plan", alone(sized("plan", c.roundsOf, (*lab).plan, 1000, 10_000, 100_000))},
+		{"filter", alone(sized("filter", c.roundsOf, (*lab).filter, 25_000, 100_000))},
+		{"kustomize", alone(sized(builtWork, c.roundsOf, (*lab).kustomize, 1000))},
+		{"graphs", graph},
+		{"programs", alone([]measurement{{Part{Work: "programs"}, few, func(*lab) ([]Part, error) { return programs(c.tries, few) }}})},
+		{"tries", alone([]measurement{{Part{Work: "tries"}, c.shuffles + 1, func(l *lab) ([]Part, error) { return l.tries(c.shuffles, c.tries) }}})},
 	}
 }
 
-// chosen returns the measurements that the environment chooses.
-func chosen() ([]measurement, error) {
+// alone returns measurements that stop the control plane first.
+func alone(all []measurement) []measurement {
+	for i, m := range all {
+		all[i] = m.alone()
+	}
+	return all
+}
+
+// chosen returns the measurements that the environment chooses. It returns an error if
+// results have more rounds of one of them.
+func chosen(r Results) ([]measurement, error) {
 	c, err := environment()
 	if err != nil {
 		return nil, err
@@ -157,10 +201,14 @@ func chosen() ([]measurement, error) {
 			parts = append(parts, work.parts...)
 		}
 	}
+	var errs []error
 	for _, name := range c.works {
 		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("WORK: no work is called %q; known: %s", name, strings.Join(known, ", "))
+			errs = append(errs, fmt.Errorf("WORK: no work is called %q; known: %s", name, strings.Join(known, ", ")))
 		}
 	}
-	return parts, nil
+	for _, m := range parts {
+		errs = append(errs, m.allowed(r, c.tries))
+	}
+	return parts, errors.Join(errs...)
 }

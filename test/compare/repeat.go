@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/ordapply/ordapply/test/measure"
+)
+
+// repeated is a figure of two runs.
+type repeated struct {
+	what       string
+	first, now measure.Estimate
+	limited    bool // the figure has a limit
+}
+
+// verdict compares the intervals, which a single round does not have.
+func (r repeated) verdict() string {
+	switch {
+	case r.first.N < 2 || r.now.N < 2:
+		return "one round"
+	case r.first.Low <= r.now.High && r.now.Low <= r.first.High:
+		return "overlap"
+	}
+	return "APART"
+}
+
+// repeats returns the figures of limits that both results have, and the ratios of ordapply's
+// figures to those of its peers.
+func repeats(first, now Results) []repeated {
+	var found []repeated
+	again := checks(now)
+	for _, c := range checks(first) {
+		at := slices.IndexFunc(again, func(other check) bool { return other.what == c.what && other.measured })
+		if c.measured && at >= 0 {
+			found = append(found, repeated{c.what, c.estimate, again[at].estimate, true})
+		}
+	}
+	for _, part := range now.Parts {
+		at := slices.IndexFunc(first.Parts, part.same)
+		if at < 0 {
+			continue
+		}
+		for _, other := range part.names() {
+			if strings.HasPrefix(other, plain) {
+				continue
+			}
+			ours := part.against(other)
+			for _, phase := range part.phases() {
+				for _, m := range metrics() {
+					before, ok := first.Parts[at].ratio(ours, other, phase, m.of)
+					after, both := part.ratio(ours, other, phase, m.of)
+					if ok && both {
+						found = append(found, repeated{fmt.Sprintf("%s, %s, %s: %s over %s", part.title(), phase, m.name, ours, other), before, after, false})
+					}
+				}
+			}
+		}
+	}
+	return found
+}
+
+// printRepeat prints the figures of two runs. The error says that the intervals of a limit's
+// figure do not overlap.
+func printRepeat(out io.Writer, first, now Results) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "INTERVALS\tFIGURE\tOTHER\tROUNDS\tTHESE\tROUNDS")
+	apart, limits := 0, 0
+	for _, r := range repeats(first, now) {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%d\n", r.verdict(), r.what, interval(r.first), r.first.N, interval(r.now), r.now.N)
+		if !r.limited {
+			continue
+		}
+		if limits++; r.verdict() == "APART" {
+			apart++
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	switch {
+	case limits == 0:
+		return fmt.Errorf("the results have no figure of a limit in common")
+	case apart > 0:
+		return fmt.Errorf("%d of %d figures of limits differ by more than their intervals", apart, limits)
+	}
+	return nil
+}
