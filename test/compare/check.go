@@ -6,7 +6,9 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"github.com/ordapply/ordapply/test/corpora"
 	"github.com/ordapply/ordapply/test/measure"
+	"github.com/ordapply/ordapply/test/unkind"
 )
 
 // check is a limit and the figure that it is for.
@@ -27,6 +29,8 @@ func cpu(s Sample) float64      { return s.CPU }
 func peak(s Sample) float64     { return s.Peak }
 func requests(s Sample) float64 { return float64(s.Requests) }
 func own(s Sample) float64      { return s.Alone }
+func chained(s Sample) float64  { return s.Critical }
+func grace(s Sample) float64    { return s.Grace }
 
 // over is the time over what any program needs that keeps the order: the longest chain of
 // the objects' own times, or the time until all is ready without an order, if that is longer.
@@ -108,11 +112,23 @@ func checks(r Results) []check {
 		e, ok := r.part(shape, len(graphs()[shape])).estimate(byGraph, "ready", over)
 		most(fmt.Sprintf("Deployments, %s: time over the critical path, %s", shape, byGraph), mostOver, "", e, ok)
 	}
-	for _, work := range []string{"programs", "streams"} {
-		for _, part := range or(r.of(work), Part{Work: work}) {
-			e, ok := part.estimate(plain, "ready", over)
-			most(part.title()+": time until all is ready over the least", mostOver, "", e, ok)
-		}
+	for _, p := range installs() {
+		e, ok := r.find(p).estimate(plain, "ready", over)
+		most(p.title()+": time until all is ready over the least", mostOver, "", e, ok)
+	}
+	return all
+}
+
+// installs returns the parts that must have been measured until all is ready: the programs
+// and the real streams.
+func installs() []Part {
+	var all []Part
+	programs, _ := unkind.Programs() // which are embedded
+	for _, p := range programs {
+		all = append(all, Part{Work: "programs", Name: p.Name})
+	}
+	for _, name := range corpora.Applied() {
+		all = append(all, Part{Work: "streams", Name: name})
 	}
 	return all
 }

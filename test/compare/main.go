@@ -9,9 +9,9 @@
 // The environment chooses a part, which replaces that part of the results. Fewer rounds do
 // not replace more.
 //
-//	WORK=objects,far,scale,move,plan,filter,kustomize,graphs,programs,tries
+//	WORK=objects,far,scale,move,plan,filter,kustomize,graphs,programs,streams,tries
 //	SIZES=100,1000 DELAYS=5ms ROUNDS=3 PEERS="kapp;Helm"
-//	TRY="flux vault" SHUFFLES=10  # the streams of tries and programs, and in how many orders
+//	TRY="flux vault" SHUFFLES=10  # the streams and programs, and in how many orders they are tried
 //	RESULTS=FILE                  # other results
 package main
 

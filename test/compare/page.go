@@ -49,7 +49,7 @@ func page(r Results) (text string, pictures map[string]string) {
 	b.WriteString(intro)
 	pictures = map[string]string{}
 	sections := []func(*strings.Builder, Results, map[string]string){
-		writeTaken, writeBetter, writeLimits, writeObjects, writeFar, writeSlopes, writeGraphs, writePlan, writeFunction, writePrograms, writeTries, writeFailures, writePeers,
+		writeTaken, writeBetter, writeLimits, writeObjects, writeFar, writeSlopes, writeGraphs, writePlan, writeFunction, writePrograms, writeStreams, writeTries, writeFailures, writePeers,
 	}
 	for _, section := range sections {
 		section(&b, r, pictures)

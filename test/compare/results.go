@@ -32,10 +32,11 @@ type Described struct {
 
 // Part is one piece of work, by all peers, in rounds. Work, size, delay and name identify it.
 type Part struct {
-	Work    string        `json:"work"`            // "objects"
-	Name    string        `json:"name,omitempty"`  // of the stream or program, if the work is about one
-	Size    int           `json:"size,omitempty"`  // number of objects
-	Delay   time.Duration `json:"delay,omitempty"` // added to each round trip
+	Work    string        `json:"work"`              // "objects"
+	Name    string        `json:"name,omitempty"`    // of the stream or program, if the work is about one
+	Size    int           `json:"size,omitempty"`    // number of objects
+	Delay   time.Duration `json:"delay,omitempty"`   // added to each round trip
+	Objects int           `json:"objects,omitempty"` // of a stream
 	Taken   Taken         `json:"taken"`
 	Samples []Sample      `json:"samples,omitempty"`
 	Tries   []Try         `json:"tries,omitempty"`
@@ -60,6 +61,7 @@ type Sample struct {
 	Requests int     `json:"requests,omitempty"` // that the API server answered
 	Critical float64 `json:"critical,omitempty"` // seconds of the longest chain of the objects' own times
 	Alone    float64 `json:"alone,omitempty"`    // seconds until all is ready without an order, sent again until it is accepted
+	Grace    float64 `json:"grace,omitempty"`    // seconds in which only a status that never came was waited for
 	Failed   string  `json:"failed,omitempty"`   // the error, if it ended with one; nothing else is set then
 }
 
@@ -147,7 +149,7 @@ func lines[T any](b *bytes.Buffer, field string, values []T) error {
 // rounded returns a sample with seconds to ten microseconds, which is more than a clock tells
 // about a process.
 func (s Sample) rounded() Sample {
-	for _, x := range []*float64{&s.Wall, &s.CPU, &s.Peak, &s.Critical, &s.Alone} {
+	for _, x := range []*float64{&s.Wall, &s.CPU, &s.Peak, &s.Critical, &s.Alone, &s.Grace} {
 		*x = math.Round(*x*1e5) / 1e5
 	}
 	return s
@@ -218,9 +220,12 @@ func (r Results) of(work string) []Part {
 }
 
 // part returns the part of a piece of work without added delay, empty if it was not measured.
-func (r Results) part(work string, size int) Part {
+func (r Results) part(work string, size int) Part { return r.find(Part{Work: work, Size: size}) }
+
+// find returns the part of the same work, empty if it was not measured.
+func (r Results) find(of Part) Part {
 	for _, p := range r.Parts {
-		if p.same(Part{Work: work, Size: size}) {
+		if p.same(of) {
 			return p
 		}
 	}

@@ -198,7 +198,7 @@ func TestTimeOverTheLeast(t *testing.T) {
 	} {
 		require.Equal(t, want, v[what], what)
 	}
-	require.Equal(t, "NOT MEASURED", verdicts(Results{})["streams: time until all is ready over the least"])
+	require.Equal(t, "NOT MEASURED", verdicts(Results{})["streams, world/ingress-nginx-chart: time until all is ready over the least"])
 }
 
 // A run on another day repeats the figures if the intervals overlap.
@@ -240,6 +240,10 @@ func TestPage(t *testing.T) {
 		{Work: shapes()[0], Size: 10, Samples: []Sample{{Peer: plain, Phase: "ready", Wall: 9, Critical: 6, Requests: 20}}},
 		{Work: "programs", Name: "vault", Samples: []Sample{{Peer: plain, Phase: "ready", Wall: 9, Alone: 6}, {Peer: plain, Phase: "ready", Round: 1, Wall: 8, Alone: 6}}},
 		{Work: "programs", Name: "eck", Samples: []Sample{{Peer: plain, Phase: "ready", Wall: 6, Alone: 6}}},
+		{Work: "streams", Name: "flux", Objects: 46, Samples: []Sample{
+			{Peer: plain, Phase: "ready", Wall: 20, Alone: 6, Critical: 4, Grace: 10}, {Peer: plain, Phase: "ready", Round: 1, Wall: 21, Alone: 5, Critical: 7, Grace: 11},
+		}},
+		{Work: "streams", Name: "jobset", Objects: 39, Samples: []Sample{{Peer: plain, Phase: "ready", Failed: "not ready"}}},
 		{Work: "tries", Name: "flux", Tries: []Try{{Stream: "flux", Objects: 30, Tries: 11, Good: 11, Slowest: 12, Once: "3 refused", Loop: "2 rounds"}}},
 		{Work: "tries", Name: "rook", Tries: []Try{{Stream: "rook", Tries: 11, Refused: true}}},
 	} {

@@ -189,6 +189,30 @@ func writePrograms(b *strings.Builder, r Results, _ map[string]string) {
 	table(b, []string{"", "by itself, s", "ordapply, s", "ratio"}, rows)
 }
 
+// writeStreams prints how long real streams take.
+func writeStreams(b *strings.Builder, r Results, _ map[string]string) {
+	parts := r.of("streams")
+	if len(parts) == 0 {
+		return
+	}
+	b.WriteString("## Until a real stream is ready\n\n" +
+		"[Real streams](../test/corpora/sources.yaml), each on empty control planes of its own, with [the kinds that it expects](../test/firsttry/streams.go) and stand-ins for its operators, " +
+		"until everything is ready as a [watch](../test/observer/observer.go) sees it that is independent of ordapply's.\n\n" +
+		"- By itself: `kubectl apply --server-side` of everything, every 0.2 s until it is accepted, and until all is ready. Only Helm's hooks before the install come first.\n" +
+		"- Chain: in the run of ordapply, the longest chain along the edges of its plan of the objects' own times, each from the request that wrote it to the version that was ready, or accepted where the next one needs no more.\n" +
+		"- At least: the longer of both. By itself contains the time of kubectl's tries, so ordapply can be below it.\n" +
+		"- ordapply: the whole command. Grace is included: the time in which it waited only for a status that never came.\n\n")
+	var rows [][]string
+	for _, p := range parts {
+		row := []string{p.Name, fmt.Sprint(p.Objects)}
+		for _, of := range []metric{own, chained, wall, grace, over} {
+			row = append(row, p.cell(plain, "ready", of, 1))
+		}
+		rows = append(rows, row)
+	}
+	table(b, []string{"", "objects", "by itself, s", "chain, s", "ordapply, s", "of that grace, s", "over at least"}, rows)
+}
+
 // writeTries prints the table of make first-try.
 func writeTries(b *strings.Builder, r Results, _ map[string]string) {
 	parts := r.of("tries")

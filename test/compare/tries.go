@@ -32,6 +32,31 @@ func (l *lab) tries(shuffles int, streams []string) ([]Part, error) {
 	return parts, err
 }
 
+// streams measures how long real streams take until everything is ready, and returns a part
+// for each; of all if none are named. Without their folder it returns none.
+func (l *lab) streams(names []string, rounds int) ([]Part, error) {
+	if _, err := corpora.Dir(); err != nil {
+		l.log("the real streams are left out: %s", err)
+		return nil, nil
+	}
+	var timed []struct {
+		Stream  string
+		Objects int
+		Samples []Sample
+	}
+	err := l.firstTry(names, &timed, "-time", "-rounds", strconv.Itoa(rounds))
+	var parts []Part
+	for _, t := range timed {
+		part := Part{Work: "streams", Name: t.Stream, Objects: t.Objects}
+		for _, s := range t.Samples {
+			s.Peer, s.Phase = plain, "ready"
+			part.Samples = append(part.Samples, s)
+		}
+		parts = append(parts, part)
+	}
+	return parts, err
+}
+
 // firstTry runs test/firsttry, and reads the JSON that it writes: it does so also if a stream
 // fails, which the table shows.
 func (l *lab) firstTry(streams []string, into any, flags ...string) error {

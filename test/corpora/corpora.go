@@ -42,3 +42,13 @@ func Need(t testing.TB) string {
 	}
 	return dir
 }
+
+// Applied returns the names of the streams that tests and benchmarks apply to control planes,
+// as test/firsttry has them.
+func Applied() []string {
+	return []string{
+		"argo-cd", "argo-workflows", "cert-manager", "cloudnative-pg", "external-secrets", "flux", "gatekeeper", "jobset", "knative-serving",
+		"kube-prometheus", "metallb", "online-boutique", "postgres-operator", "rook-ceph",
+		"world/ingress-nginx-chart", "world/ingress-nginx-static", "world/kube-prometheus-stack",
+	}
+}

@@ -5,11 +5,16 @@
 //	go run ./test/firsttry                                  # all streams of the table in streams.go, and all programs
 //	go run ./test/firsttry -shuffles 1 -kubectl=false flux  # one of them
 //	go run ./test/firsttry unkind                           # the programs; unkind/dapr, or dapr, is one of them
+//	go run ./test/firsttry -time flux                       # measures a real stream until everything is ready
 //
 // ORDAPPLY_CORPORA names the folder of the streams; the programs are in test/unkind.
 // Objects are left out of a stream only as streams.go says, with the reason. Webhooks are
 // kept, and real servers stand in for their Pods: see test/standin. The Pods of a program
 // must all be ready in the end.
+//
+// With -time it measures ordapply beside what any program needs at least that keeps the
+// order: the longest chain of the objects' own times, along the edges of ordapply's plan, and the
+// time of kubectl until it is accepted and everything is ready.
 //
 // GRACE is the time in which a run waited only for objects that were then assumed to be
 // ready, because no status said so.
@@ -47,6 +52,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	shuffles := flags.Int("shuffles", 10, "how often each stream is shuffled, beside as it stands")
 	kubectl := flags.Bool("kubectl", true, "also apply each stream as it stands with kubectl: once, and until it succeeds")
 	record := flags.String("json", "", "also write the table to this file, as JSON")
+	measure := flags.Bool("time", false, "measure the real streams instead: until everything is ready, beside what that takes at least")
+	rounds := flags.Int("rounds", 3, "with -time: how often")
 	if flags.Parse(args) != nil {
 		return 2
 	}
@@ -68,10 +75,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	defer os.RemoveAll(dir)
 	trial := &trial{folder: folder, dir: dir, shuffles: *shuffles, kubectl: *kubectl, progress: stderr}
-	rows, err := trial.all(ctx, chosen)
-	printTable(stdout, rows)
-	if *record != "" {
-		err = errors.Join(err, writeRecords(*record, rows))
+	if *measure {
+		err = trial.measure(ctx, chosen, *rounds, *record, stdout)
+	} else {
+		err = trial.try(ctx, chosen, *record, stdout)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -82,6 +89,27 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 1
 	}
 	return 0
+}
+
+// try tries streams, and prints and records their table.
+func (t *trial) try(ctx context.Context, chosen []stream, record string, stdout io.Writer) error {
+	rows, err := t.all(ctx, chosen)
+	printTable(stdout, rows)
+	if record != "" {
+		err = errors.Join(err, writeRecords(record, rows))
+	}
+	return err
+}
+
+// measure measures the real streams among those chosen, and prints and records their times.
+func (t *trial) measure(ctx context.Context, chosen []stream, rounds int, record string, stdout io.Writer) error {
+	real := slices.DeleteFunc(chosen, func(s stream) bool { return s.program != nil })
+	all, err := t.times(ctx, real, rounds)
+	printTimes(stdout, all)
+	if record != "" {
+		err = errors.Join(err, writeTimes(record, all))
+	}
+	return err
 }
 
 // choose returns the streams with these names, or all.

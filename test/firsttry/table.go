@@ -68,6 +68,22 @@ func (p *peer) columns() (once, loop string) {
 	return once, loop
 }
 
+// printTimes prints a line for each round of each stream.
+func printTimes(out io.Writer, all []timed) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "STREAM\tOBJECTS\tBY ITSELF\tCRITICAL PATH\tORDAPPLY\tGRACE\tRATIO")
+	for _, t := range all {
+		for _, s := range t.Samples {
+			if s.Failed != "" {
+				fmt.Fprintf(w, "%s\t%d\tfailed: %s\n", t.Stream, t.Objects, s.Failed)
+				continue
+			}
+			fmt.Fprintf(w, "%s\t%d\t%.2fs\t%.2fs\t%.2fs\t%.2fs\t%.2f\n", t.Stream, t.Objects, s.Alone, s.Critical, s.Wall, s.Grace, s.Wall/max(s.Alone, s.Critical))
+		}
+	}
+	_ = w.Flush()
+}
+
 // record is a row for programs.
 type record struct {
 	Stream  string  `json:"stream"`

@@ -7,6 +7,7 @@ package observer
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,11 +21,20 @@ import (
 	"github.com/ordapply/ordapply/test/auditlog"
 )
 
-// Observer watches the kinds that Watched lists.
+// Observer watches the kinds that Watched lists, or all kinds that become ready.
 type Observer struct {
-	cancel context.CancelFunc
-	mu     sync.Mutex
-	ready  map[auditlog.Key]string // the first resourceVersion that was ready
+	cancel    context.CancelFunc
+	informers dynamicinformer.DynamicSharedInformerFactory
+	all       bool // also watch kinds of CRDs
+	mu        sync.Mutex
+	ready     map[auditlog.Key]Sight // of the first version that was ready
+	last      time.Time              // of the last sight
+}
+
+// Sight is a version of an object, and when the watch saw it.
+type Sight struct {
+	auditlog.Version
+	Seen time.Time
 }
 
 // Watched returns the kinds whose readiness is more than existence.
@@ -37,47 +47,103 @@ func Watched() []schema.GroupVersionResource {
 	}
 }
 
-// Start opens the watches and returns when each has listed the current state.
+// others returns the other kinds of Kubernetes that become ready.
+func others() []schema.GroupVersionResource {
+	return []schema.GroupVersionResource{
+		{Group: "apps", Version: "v1", Resource: "daemonsets"},
+		{Version: "v1", Resource: "pods"},
+		{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"},
+	}
+}
+
+// Judged reports whether StartAll judges the objects of a resource of Kubernetes by their
+// status. Custom resources are judged if they get one.
+func Judged(group, resource string) bool {
+	return slices.ContainsFunc(append(Watched(), others()...), func(r schema.GroupVersionResource) bool { return r.Group == group && r.Resource == resource })
+}
+
+// Start watches the kinds that Watched lists. It returns when each watch has listed the
+// current state.
 func Start(ctx context.Context, kubeconfig string) (*Observer, error) {
+	return start(ctx, kubeconfig, Watched(), false)
+}
+
+// StartAll watches all kinds of Kubernetes that become ready, and those of CRDs as soon as
+// they are served.
+func StartAll(ctx context.Context, kubeconfig string) (*Observer, error) {
+	return start(ctx, kubeconfig, append(Watched(), others()...), true)
+}
+
+func start(ctx context.Context, kubeconfig string, resources []schema.GroupVersionResource, all bool) (*Observer, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
 	if err != nil {
 		return nil, err
 	}
+	config.QPS, config.UserAgent = -1, "observer"
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	o := &Observer{cancel: cancel, ready: map[auditlog.Key]string{}}
-	informers := dynamicinformer.NewDynamicSharedInformerFactory(client, 0)
-	for _, resource := range Watched() {
-		informer := informers.ForResource(resource).Informer()
-		if _, err := informer.AddEventHandler(o.handler(resource)); err != nil {
+	o := &Observer{cancel: cancel, informers: dynamicinformer.NewDynamicSharedInformerFactory(client, 0), all: all, ready: map[auditlog.Key]Sight{}}
+	for _, resource := range resources {
+		informer, err := o.watch(ctx, resource)
+		if err != nil {
 			cancel()
 			return nil, err
 		}
-		go informer.RunWithContext(ctx)
 		cache.WaitForCacheSync(ctx.Done(), informer.HasSynced)
 	}
 	return o, nil
 }
 
-func (o *Observer) handler(resource schema.GroupVersionResource) cache.ResourceEventHandler {
-	see := func(obj any) {
-		u, ok := obj.(*unstructured.Unstructured)
-		if !ok || !isReady(resource.Resource, u) {
-			return
-		}
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		k := auditlog.Key{Resource: resource.Resource, Namespace: u.GetNamespace(), Name: u.GetName()}
-		if _, seen := o.ready[k]; !seen {
-			o.ready[k] = u.GetResourceVersion()
+// watch opens the watch of a resource.
+func (o *Observer) watch(ctx context.Context, resource schema.GroupVersionResource) (cache.SharedIndexInformer, error) {
+	informer := o.informers.ForResource(resource).Informer()
+	see := func(obj any) { o.see(ctx, resource, obj) }
+	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: see, UpdateFunc: func(_, obj any) { see(obj) }}); err != nil {
+		return nil, err
+	}
+	go informer.RunWithContext(ctx)
+	return informer, nil
+}
+
+func (o *Observer) see(ctx context.Context, resource schema.GroupVersionResource, obj any) {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok || !isReady(resource, u) {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	k := auditlog.Key{Resource: resource.Resource, Namespace: u.GetNamespace(), Name: u.GetName()}
+	if _, seen := o.ready[k]; seen {
+		return
+	}
+	o.last = time.Now()
+	o.ready[k] = Sight{auditlog.Version{Key: k, ResourceVersion: u.GetResourceVersion()}, o.last}
+	if o.all && resource.Resource == "customresourcedefinitions" {
+		if served, ok := servedBy(u); ok {
+			_, _ = o.watch(ctx, served) // fails only for an informer that was stopped
 		}
 	}
-	return cache.ResourceEventHandlerFuncs{AddFunc: see, UpdateFunc: func(_, obj any) { see(obj) }}
+}
+
+// servedBy returns the resource that a CRD serves, in the first version of its list.
+func servedBy(crd *unstructured.Unstructured) (schema.GroupVersionResource, bool) {
+	text := func(fields ...string) string {
+		s, _, _ := unstructured.NestedString(crd.Object, fields...)
+		return s
+	}
+	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+	for _, v := range versions {
+		if v, ok := v.(map[string]any); ok && v["served"] == true {
+			name, _ := v["name"].(string)
+			return schema.GroupVersionResource{Group: text("spec", "group"), Version: name, Resource: text("spec", "names", "plural")}, true
+		}
+	}
+	return schema.GroupVersionResource{}, false
 }
 
 // Stop waits for the last events and stops the watches.
@@ -88,14 +154,27 @@ func (o *Observer) Stop() {
 
 // ReadyAt returns the first version of an object that was ready.
 func (o *Observer) ReadyAt(k auditlog.Key) (auditlog.Version, bool) {
+	sight, ok := o.Seen(k)
+	return sight.Version, ok
+}
+
+// Seen returns the first sight of an object that was ready.
+func (o *Observer) Seen(k auditlog.Key) (Sight, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	rv, ok := o.ready[k]
-	return auditlog.Version{Key: k, ResourceVersion: rv}, ok
+	sight, ok := o.ready[k]
+	return sight, ok
+}
+
+// Last returns when an object was first seen ready for the last time.
+func (o *Observer) Last() time.Time {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.last
 }
 
 // isReady judges an object by its status fields.
-func isReady(resource string, u *unstructured.Unstructured) bool {
+func isReady(resource schema.GroupVersionResource, u *unstructured.Unstructured) bool {
 	number := func(fields ...string) int64 {
 		n, _, _ := unstructured.NestedInt64(u.Object, fields...)
 		return n
@@ -105,16 +184,36 @@ func isReady(resource string, u *unstructured.Unstructured) bool {
 		replicas = 1
 	}
 	current := number("status", "observedGeneration") >= u.GetGeneration()
-	switch resource {
-	case "deployments":
+	switch {
+	case !Judged(resource.Group, resource.Resource):
+		return customIsReady(u)
+	case resource.Resource == "deployments":
 		return current && number("status", "updatedReplicas") == replicas && number("status", "availableReplicas") == replicas
-	case "statefulsets":
+	case resource.Resource == "statefulsets":
 		return current && number("status", "updatedReplicas") == replicas && number("status", "readyReplicas") == replicas
-	case "jobs":
+	case resource.Resource == "daemonsets":
+		nodes := number("status", "desiredNumberScheduled")
+		return current && number("status", "updatedNumberScheduled") == nodes && number("status", "numberAvailable") == nodes
+	case resource.Resource == "jobs":
 		return condition(u, "Complete")
+	case resource.Resource == "pods":
+		phase, _, _ := unstructured.NestedString(u.Object, "status", "phase")
+		return phase == "Succeeded" || condition(u, "Ready")
+	case resource.Resource == "apiservices":
+		return condition(u, "Available")
 	default:
 		return condition(u, "Established")
 	}
+}
+
+// customIsReady judges a custom resource: it has a status, and if this has conditions, one of
+// the usual ones is true.
+func customIsReady(u *unstructured.Unstructured) bool {
+	status, _, _ := unstructured.NestedMap(u.Object, "status")
+	if conditions, _ := status["conditions"].([]any); len(conditions) > 0 {
+		return slices.ContainsFunc([]string{"Ready", "Available", "Completed", "Succeeded", "Healthy"}, func(name string) bool { return condition(u, name) })
+	}
+	return len(status) > 0
 }
 
 func condition(u *unstructured.Unstructured, name string) bool {

@@ -4,8 +4,13 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/test/standin"
 	"github.com/ordapply/ordapply/test/testcluster"
@@ -53,4 +58,29 @@ func PodsAreReady(cluster *testcluster.Cluster) bool {
 		}
 	}
 	return true
+}
+
+// Parts splits a stream into the parts that are sent one after the other when nothing but
+// Helm's order is kept: the Namespaces with the pre-install hooks, if one is a Job, which then
+// has ended, and the rest.
+func Parts(stream []byte) ([][]byte, error) {
+	var before, rest []string
+	runs := false
+	for _, text := range strings.Split(string(stream), "\n---\n") {
+		var manifest unstructured.Unstructured
+		if err := yaml.Unmarshal([]byte(text), &manifest.Object); err != nil {
+			return nil, fmt.Errorf("read a manifest: %w", err)
+		}
+		isBefore := strings.Contains(manifest.GetAnnotations()["helm.sh/hook"], "pre-install")
+		runs = runs || isBefore && manifest.GetKind() == "Job"
+		if isBefore || manifest.GetKind() == "Namespace" {
+			before = append(before, text)
+		} else {
+			rest = append(rest, text)
+		}
+	}
+	if !runs {
+		return [][]byte{stream}, nil
+	}
+	return [][]byte{[]byte(strings.Join(before, "\n---\n")), []byte(strings.Join(rest, "\n---\n"))}, nil
 }

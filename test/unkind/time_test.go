@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"github.com/ordapply/ordapply/test/testcluster"
 )
@@ -40,35 +38,14 @@ func byItself(t *testing.T, stream []byte) time.Duration {
 	text, err := os.ReadFile(file) // with the certificates of this cluster
 	require.NoError(t, err)
 	begin := time.Now()
-	for _, part := range parts(t, text) {
+	parts, err := Parts(text)
+	require.NoError(t, err)
+	for _, part := range parts {
 		require.NoError(t, os.WriteFile(file, part, 0o644))
 		await(t, func() (string, bool) { return tryKubectl(cluster, "apply", "--server-side", "-f", file) })
 		await(t, func() (string, bool) { return "Pods are not ready", PodsAreReady(cluster) })
 	}
 	return time.Since(begin)
-}
-
-// parts splits a stream into the Namespaces with pre-install hooks, if one is a Job, and the
-// rest.
-func parts(t *testing.T, stream []byte) [][]byte {
-	t.Helper()
-	var before, rest []string
-	runs := false
-	for _, text := range strings.Split(string(stream), "\n---\n") {
-		var manifest unstructured.Unstructured
-		require.NoError(t, yaml.Unmarshal([]byte(text), &manifest.Object))
-		isBefore := strings.Contains(manifest.GetAnnotations()["helm.sh/hook"], "pre-install")
-		runs = runs || isBefore && manifest.GetKind() == "Job"
-		if isBefore || manifest.GetKind() == "Namespace" {
-			before = append(before, text)
-		} else {
-			rest = append(rest, text)
-		}
-	}
-	if !runs {
-		return [][]byte{stream}
-	}
-	return [][]byte{[]byte(strings.Join(before, "\n---\n")), []byte(strings.Join(rest, "\n---\n"))}
 }
 
 func await(t *testing.T, done func() (last string, ok bool)) {

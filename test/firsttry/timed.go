@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/test/auditlog"
+	"github.com/ordapply/ordapply/test/observer"
+	"github.com/ordapply/ordapply/test/unkind"
+)
+
+// timed are the times of a stream.
+type timed struct {
+	Stream  string   `json:"stream"`
+	Objects int      `json:"objects"`
+	Samples []sample `json:"samples"`
+}
+
+// sample is one round: the times, in seconds, until all is ready. test/compare reads it.
+type sample struct {
+	Round    int     `json:"round"`
+	Wall     float64 `json:"wall"`     // of ordapply
+	Grace    float64 `json:"grace"`    // of it, for a status that never came
+	Critical float64 `json:"critical"` // the longest chain of the objects' own times in the same run
+	Alone    float64 `json:"alone"`    // of kubectl, which sends everything again until it is accepted
+	Failed   string  `json:"failed,omitempty"`
+}
+
+const (
+	// alonePause is the pause between two tries of kubectl.
+	alonePause = 200 * time.Millisecond
+	// alonePatience limits all of them, and the time until all is ready.
+	alonePatience = 5 * time.Minute
+	// quiet is how long nothing more becomes ready at the end: a custom resource may get a
+	// status, or not.
+	quiet = 3 * time.Second
+)
+
+// times measures streams in rounds. Every second round begins with the other program. A round
+// that fails is a sample with its error, and joined in the error.
+func (t *trial) times(ctx context.Context, chosen []stream, rounds int) ([]timed, error) {
+	var all []timed
+	var errs []error
+	for _, s := range chosen {
+		objects, err := s.read(t.folder)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		objects = s.without(objects)
+		measured := timed{Stream: s.name, Objects: len(objects)}
+		for round := range rounds {
+			one, err := t.time(ctx, s, objects, round)
+			if err != nil {
+				err = fmt.Errorf("%s, round %d: %w", s.name, round+1, err)
+				one = sample{Round: round, Failed: lastLines(err.Error(), 1)}
+				errs = append(errs, err)
+				fmt.Fprintln(t.progress, err)
+			}
+			if ctx.Err() != nil {
+				return all, errors.Join(errs...)
+			}
+			fmt.Fprintf(t.progress, "%s, round %d of %d: by itself %.2fs, critical path %.2fs, ordapply %.2fs, %.1fs of them grace\n", s.name, round+1, rounds, one.Alone, one.Critical, one.Wall, one.Grace)
+			measured.Samples = append(measured.Samples, one)
+		}
+		all = append(all, measured)
+	}
+	return all, errors.Join(errs...)
+}
+
+func (t *trial) time(ctx context.Context, s stream, objects []*unstructured.Unstructured, round int) (sample, error) {
+	found := sample{Round: round}
+	sides := []func() error{
+		func() error {
+			return t.watched(ctx, s, func(p *place, o *observer.Observer) error { return p.timeOrdapply(ctx, s, objects, o, &found) })
+		},
+		func() error {
+			return t.watched(ctx, s, func(p *place, o *observer.Observer) error { return p.timeAlone(ctx, s, objects, o, &found) })
+		},
+	}
+	if round%2 == 1 {
+		slices.Reverse(sides)
+	}
+	return found, errors.Join(sides[0](), sides[1]())
+}
+
+// watched starts a control plane for a stream, with an observer, and measures there.
+func (t *trial) watched(ctx context.Context, s stream, measure func(*place, *observer.Observer) error) (err error) {
+	p, err := openFor(ctx, t.dir, s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+	o, err := observer.StartAll(ctx, p.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	defer o.Stop()
+	return measure(p, o)
+}
+
+// timeOrdapply measures ordapply, and the critical path of the same run.
+func (p *place) timeOrdapply(ctx context.Context, s stream, objects []*unstructured.Unstructured, o *observer.Observer, into *sample) error {
+	file, err := p.write(objects)
+	if err != nil {
+		return err
+	}
+	planned, err := p.plan(ctx, file, s.flags())
+	if err != nil {
+		return err
+	}
+	got, err := p.ordapply(ctx, file, s.flags()...)
+	if err != nil {
+		return err
+	}
+	if got.code != 0 {
+		return fmt.Errorf("ordapply ended with exit code %d:\n%s", got.code, lastLines(got.stderr, 20))
+	}
+	grace, err := graceOf(strings.NewReader(got.stdout))
+	if err != nil {
+		return err
+	}
+	o.Stop()
+	m, err := momentsOf(p.AuditLog(), o, "ordapply/")
+	if err != nil {
+		return err
+	}
+	into.Wall, into.Grace, into.Critical = got.took.Seconds(), grace.Seconds(), planned.critical(m.of).Seconds()
+	return nil
+}
+
+// timeAlone measures how long it takes until kubectl has applied everything and all of it is
+// ready, as the observer sees it. Helm's order is the stream's own: pre-install hooks have
+// ended by then.
+func (p *place) timeAlone(ctx context.Context, s stream, objects []*unstructured.Unstructured, o *observer.Observer, into *sample) error {
+	installed := slices.DeleteFunc(slices.Clone(objects), func(obj *unstructured.Unstructured) bool {
+		event, hook := obj.GetAnnotations()["helm.sh/hook"]
+		return hook && !strings.Contains(event, "-install")
+	})
+	file, err := p.write(installed)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	parts, err := unkind.Parts(text)
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	deadline := begin.Add(alonePatience)
+	var accepted time.Time
+	for i, part := range parts {
+		if err := os.WriteFile(file, part, 0o644); err != nil {
+			return err
+		}
+		if err := p.untilAccepted(ctx, file, s.flags(), deadline); err != nil {
+			return err
+		}
+		accepted = time.Now()
+		waited := installed
+		if i < len(parts)-1 {
+			waited = slices.DeleteFunc(slices.Clone(installed), func(obj *unstructured.Unstructured) bool {
+				return !strings.Contains(obj.GetAnnotations()["helm.sh/hook"], "pre-install")
+			})
+		}
+		if err := untilReady(ctx, o, waited, s.namespace, deadline); err != nil {
+			return err
+		}
+	}
+	for time.Since(o.Last()) < quiet && time.Now().Before(deadline) && ctx.Err() == nil {
+		time.Sleep(alonePause)
+	}
+	o.Stop()
+	m, err := momentsOf(p.AuditLog(), o, "kubectl/")
+	if err != nil {
+		return err
+	}
+	last := accepted
+	for _, obj := range installed {
+		if at, ok := m.of(resourceOf(obj, s.namespace)); ok && at.ready.After(last) {
+			last = at.ready
+		}
+	}
+	into.Alone = last.Sub(begin).Seconds()
+	return ctx.Err()
+}
+
+// untilAccepted applies a file with kubectl until it succeeds.
+func (p *place) untilAccepted(ctx context.Context, file string, flags []string, deadline time.Time) error {
+	for {
+		got, err := command(ctx, p.KubectlCommand(append([]string{"apply", "--server-side", "-f", file}, flags...)...))
+		if err != nil || got.code == 0 {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("kubectl did not succeed in %s:\n%s", alonePatience, lastLines(got.stderr, 5))
+		}
+		time.Sleep(alonePause)
+	}
+}
+
+// untilReady waits until the observer has seen each object ready whose kind it judges.
+func untilReady(ctx context.Context, o *observer.Observer, objects []*unstructured.Unstructured, namespace string, deadline time.Time) error {
+	for _, obj := range objects {
+		r := resourceOf(obj, namespace)
+		if !observer.Judged(r.Group, keysOf(r)[0].Resource) {
+			continue
+		}
+		for !slices.ContainsFunc(keysOf(r), func(k auditlog.Key) bool { _, ok := o.ReadyAt(k); return ok }) {
+			if ctx.Err() != nil || time.Now().After(deadline) {
+				return errors.Join(ctx.Err(), fmt.Errorf("%s is not ready after %s", r, alonePatience))
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	return nil
+}
+
+// resourceOf names an object that is applied with -n namespace.
+func resourceOf(obj *unstructured.Unstructured, namespace string) object.ID {
+	gvk := obj.GroupVersionKind()
+	id := object.ID{Group: gvk.Group, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}
+	if id.Namespace == "" {
+		id.Namespace = namespace
+	}
+	return id
+}
+
+func writeTimes(file string, all []timed) error {
+	text, err := json.Marshal(all)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, text, 0o644)
+}
