@@ -9,7 +9,7 @@
 // The environment chooses a part, which replaces that part of the results. Fewer rounds do
 // not replace more.
 //
-//	WORK=objects,far,scale,move,plan,filter,kustomize,graphs,programs,streams,tries
+//	WORK=objects,far,scale,move,plan,filter,kustomize,graphs,programs,streams,tries,engines
 //	SIZES=100,1000 DELAYS=5ms ROUNDS=3 PEERS="kapp;Helm"
 //	TRY="flux vault" SHUFFLES=10  # the streams and programs, and in how many orders they are tried
 //	RESULTS=FILE                  # other results
@@ -118,6 +118,17 @@ func (r *Results) describeAll(l *lab) error {
 			return err
 		}
 		r.describe(Described{Name: p.name, Version: version, Apply: p.commands()["apply"], Delete: p.commands()["delete"]})
+	}
+	built, err := enginesAreBuilt()
+	if err != nil {
+		return err
+	}
+	for _, e := range engines() {
+		described, err := e.describe(built)
+		if err != nil {
+			return err
+		}
+		r.describe(described)
 	}
 	return nil
 }

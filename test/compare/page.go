@@ -49,7 +49,7 @@ func page(r Results) (text string, pictures map[string]string) {
 	b.WriteString(intro)
 	pictures = map[string]string{}
 	sections := []func(*strings.Builder, Results, map[string]string){
-		writeTaken, writeBetter, writeLimits, writeObjects, writeFar, writeSlopes, writeGraphs, writePlan, writeFunction, writePrograms, writeStreams, writeTries, writeFailures, writePeers,
+		writeTaken, writeBetter, writeLimits, writeObjects, writeFar, writeSlopes, writeGraphs, writePlan, writeFunction, writePrograms, writeStreams, writeEngines, writeTries, writeFailures, writePeers,
 	}
 	for _, section := range sections {
 		section(&b, r, pictures)
@@ -215,11 +215,15 @@ func writePeers(b *strings.Builder, r Results, _ map[string]string) {
 		if version == "" {
 			version = "this repository"
 		}
+		if p.Delete == "" { // a controller
+			rows = append(rows, []string{p.Name, version, p.Apply, "–"})
+			continue
+		}
 		rows = append(rows, []string{p.Name, version, "`" + p.Apply + "`", "`" + p.Delete + "`"})
 	}
+	rows = append(rows, []string{"nelm", "not compared", "the Go module proxy does not serve its module, github.com/werf/nelm", "–"})
 	b.WriteString("## Programs\n\nVersions are those that the Go linker wrote into the programs, which `make compare` builds from their modules. " +
-		"kubectl and kapply have no settings for speed. nelm is not compared, because its module could not be downloaded from the Go module proxy; " +
-		"`make test-engines` measures Flux and Argo CD.\n\n")
+		"kubectl and kapply have no settings for speed.\n\n")
 	table(b, []string{"", "version", "apply", "delete"}, rows)
 }
 

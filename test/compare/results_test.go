@@ -249,7 +249,10 @@ func TestPage(t *testing.T) {
 	} {
 		require.NoError(t, r.add(p))
 	}
+	engine := Part{Work: "engines", Name: "examples/shop", Samples: []Sample{{Peer: plain, Phase: "ready", Wall: 9}, {Peer: "Flux", Phase: "ready", Wall: 30}, {Peer: "Argo CD", Phase: "ready", Failed: "no"}}}
+	require.NoError(t, r.add(engine))
 	r.describe(Described{Name: "kapp", Version: "v0.1.0", Apply: "kapp deploy", Delete: "kapp delete"})
+	r.describe(Described{Name: "Flux", Version: "v1.7.3", Apply: "kustomize-controller"})
 	text, pictures := page(r)
 	golden := filepath.Join("testdata", "page.golden")
 	if os.Getenv("ORDAPPLY_GOLDEN") != "" {
@@ -314,4 +317,57 @@ func TestTimes(t *testing.T) {
 		}},
 		{Work: "programs", Name: "other", Samples: []Sample{{Peer: plain, Phase: "ready", Wall: 2, Alone: 1}}},
 	}, parts)
+}
+
+// The times of test/engines are read from what its test logs, failures from how it ended.
+func TestEngineTimes(t *testing.T) {
+	parts, err := engineTimes(`=== RUN   TestWallTime
+=== RUN   TestWallTime/examples/shop
+=== RUN   TestWallTime/examples/shop/ordapply
+    streams_test.go:74: ordapply: 30 gates, none passed early; 12.3s from the first write to the last resource that became ready
+=== RUN   TestWallTime/examples/shop/Flux
+    flux.go:9: ready
+    streams_test.go:74: kustomize-controller/: 30 gates, none passed early; 1m3s from the first write to the last resource that became ready
+=== RUN   TestWallTime/examples/shop/Argo_CD
+    argocd.go:9: not synced
+--- FAIL: TestWallTime (9s)
+    --- FAIL: TestWallTime/examples/shop (9s)
+        --- PASS: TestWallTime/examples/shop/ordapply (9s)
+        --- FAIL: TestWallTime/examples/shop/Argo_CD (9s)
+=== RUN   TestOther/jobset/Flux
+    streams_test.go:74: kustomize-controller/: 30 gates, none passed early; 1m3s from the first write to the last resource that became ready
+=== RUN   TestWallTime/jobset/ordapply
+    streams_test.go:74: ordapply: 30 gates, none passed early; 10s from the first write to the last resource that became ready
+=== RUN   TestWallTime/examples/shop/ordapply
+    streams_test.go:74: ordapply: 30 gates, none passed early; 12s from the first write to the last resource that became ready
+`)
+	require.NoError(t, err)
+	require.Equal(t, []Part{
+		{Work: "engines", Name: "examples/shop", Samples: []Sample{
+			{Peer: plain, Phase: "ready", Wall: 12.3},
+			{Peer: "Flux", Phase: "ready", Wall: 63},
+			{Peer: "Argo CD", Phase: "ready", Failed: "the test of test/engines failed"},
+			{Peer: plain, Phase: "ready", Wall: 12, Round: 1},
+		}},
+		{Work: "engines", Name: "jobset", Samples: []Sample{{Peer: plain, Phase: "ready", Wall: 10}}},
+	}, parts)
+	for _, e := range engines() {
+		e.goMod = filepath.Join("..", "..", e.goMod)
+		d, err := e.describe(true)
+		require.NoError(t, err)
+		require.Regexp(t, `^v\d`, d.Version)
+	}
+}
+
+// Where Flux and Argo CD are not built, the page says so.
+func TestEnginesThatAreNotBuilt(t *testing.T) {
+	r := collected(t, Part{Work: "plan", Size: 1})
+	text, _ := page(r)
+	require.NotContains(t, text, "## Flux")
+	d, err := engine{"Flux", "github.com/fluxcd/kustomize-controller", filepath.Join("..", "engines", "flux", "go.mod"), "x"}.describe(false)
+	require.NoError(t, err)
+	r.describe(d)
+	text, _ = page(r)
+	require.Contains(t, text, "Not built here: left out. `make engines` builds them.")
+	require.Contains(t, text, "| Flux | not built here: left out | x | – |")
 }

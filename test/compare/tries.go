@@ -120,7 +120,11 @@ func withSample(parts []Part, of Part, s Sample) []Part {
 	if at < 0 {
 		parts, at = append(parts, of), len(parts)
 	}
-	s.Round = len(parts[at].of(s.Peer, s.Phase))
+	for _, other := range parts[at].Samples {
+		if other.Peer == s.Peer && other.Phase == s.Phase {
+			s.Round++
+		}
+	}
 	parts[at].Samples = append(parts[at].Samples, s)
 	return parts
 }

@@ -175,6 +175,7 @@ func (c choice) all() []struct {
 		{"graphs", graph},
 		{"programs", alone([]measurement{{Part{Work: "programs"}, few, func(*lab) ([]Part, error) { return programs(c.tries, few) }}})},
 		{"streams", alone([]measurement{{Part{Work: "streams"}, few, func(l *lab) ([]Part, error) { return l.streams(c.tries, few) }}})},
+		{"engines", alone([]measurement{{Part{Work: "engines"}, few, func(l *lab) ([]Part, error) { return l.engines(few) }}})},
 		{"tries", alone([]measurement{{Part{Work: "tries"}, c.shuffles + 1, func(l *lab) ([]Part, error) { return l.tries(c.shuffles, c.tries) }}})},
 	}
 }
