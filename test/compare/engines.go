@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -97,24 +98,15 @@ func engineTimes(output string) ([]Part, error) {
 		} else {
 			continue
 		}
-		stream, peer, _ := cutLast(strings.TrimPrefix(of, test), "/")
+		stream, peer := path.Split(strings.TrimPrefix(of, test)) // "examples/shop/Argo_CD"
 		peer = strings.ReplaceAll(peer, "_", " ")
 		known := peer == plain || slices.ContainsFunc(engines(), func(e engine) bool { return e.name == peer })
 		if known && strings.HasPrefix(of, test) {
 			s.Peer, s.Phase = peer, "ready"
-			parts = withSample(parts, Part{Work: "engines", Name: stream}, s)
+			parts = withSample(parts, Part{Work: "engines", Name: strings.TrimSuffix(stream, "/")}, s)
 		}
 	}
 	return parts, nil
-}
-
-// cutLast cuts a text around the last separator.
-func cutLast(text, separator string) (before, after string, found bool) {
-	at := strings.LastIndex(text, separator)
-	if at < 0 {
-		return text, "", false
-	}
-	return text[:at], text[at+len(separator):], true
 }
 
 // writeEngines prints how long Flux and Argo CD take, beside ordapply.

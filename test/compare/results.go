@@ -56,8 +56,8 @@ type Sample struct {
 	Phase    string  `json:"phase"` // "first"
 	Round    int     `json:"round"`
 	Wall     float64 `json:"wall"`               // seconds
-	CPU      float64 `json:"cpu"`                // seconds of the client
-	Peak     float64 `json:"peak"`               // MiB of the client
+	CPU      float64 `json:"cpu,omitempty"`      // seconds of the client
+	Peak     float64 `json:"peak,omitempty"`     // MiB of the client
 	Requests int     `json:"requests,omitempty"` // that the API server answered
 	Critical float64 `json:"critical,omitempty"` // seconds of the longest chain of the objects' own times
 	Alone    float64 `json:"alone,omitempty"`    // seconds until all is ready without an order, sent again until it is accepted
@@ -204,12 +204,14 @@ func (p Part) same(other Part) bool {
 	return p.Work == other.Work && p.Size == other.Size && p.Delay == other.Delay && p.Name == other.Name
 }
 
-// describe adds or replaces a peer's description.
+// describe adds or replaces a peer's description. That of a peer that was measured elsewhere
+// stays where the peer is not built.
 func (r *Results) describe(d Described) {
 	at := slices.IndexFunc(r.Peers, func(known Described) bool { return known.Name == d.Name })
-	if at < 0 {
+	switch {
+	case at < 0:
 		r.Peers = append(r.Peers, d)
-	} else {
+	case d.Version != leftOut:
 		r.Peers[at] = d
 	}
 }

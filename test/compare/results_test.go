@@ -80,6 +80,12 @@ func TestFewerRoundsReplaceNothing(t *testing.T) {
 	t.Setenv("TRY", "jobset")
 	_, err = chosen(r)
 	require.NoError(t, err, "flux is not tried")
+	require.NoError(t, r.add(Part{Work: "tries", Name: "unkind/eck", Tries: []Try{{Tries: 11}}}))
+	for _, name := range []string{"eck", "unkind/eck", "unkind"} {
+		t.Setenv("TRY", name)
+		_, err = chosen(r)
+		require.ErrorContains(t, err, "tries, unkind/eck: the results have 11 rounds")
+	}
 }
 
 // Results are kept in the repository: a line for each sample, and what was saved is read.
@@ -319,6 +325,21 @@ func TestTimes(t *testing.T) {
 	}, parts)
 }
 
+// Programs have the names that test/firsttry knows, in which a stream is no program.
+func TestProgramsNamed(t *testing.T) {
+	for names, want := range map[string][]string{"eck": {"eck"}, "unkind/vault flux": {"vault"}, "flux": nil} {
+		got, err := programsNamed(strings.Fields(names))
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	all, err := programsNamed(nil)
+	require.NoError(t, err)
+	same, err := programsNamed([]string{"unkind"})
+	require.NoError(t, err)
+	require.Equal(t, all, same)
+	require.Greater(t, len(all), 10)
+}
+
 // The times of test/engines are read from what its test logs, failures from how it ended.
 func TestEngineTimes(t *testing.T) {
 	parts, err := engineTimes(`=== RUN   TestWallTime
@@ -370,4 +391,7 @@ func TestEnginesThatAreNotBuilt(t *testing.T) {
 	text, _ = page(r)
 	require.Contains(t, text, "Not built here: left out. `make engines` builds them.")
 	require.Contains(t, text, "| Flux | not built here: left out | x | – |")
+	r.describe(Described{Name: "Flux", Version: "v9"})
+	r.describe(d)
+	require.Equal(t, "v9", r.Peers[0].Version, "it was measured elsewhere")
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ordapply/ordapply/test/corpora"
+	"github.com/ordapply/ordapply/test/unkind"
 )
 
 // tries runs test/firsttry on streams and programs, and returns a part for each; on all if
@@ -81,7 +82,11 @@ func (l *lab) firstTry(streams []string, into any, flags ...string) error {
 // programs runs the measurement of test/unkind in rounds, of all programs if none are named,
 // and returns a part for each.
 func programs(names []string, rounds int) ([]Part, error) {
-	cmd := exec.Command("go", "test", "./test/unkind", "-run", "^TestTime$/"+strings.Join(names, "|"), "-count="+strconv.Itoa(rounds), "-v", "-timeout", "4h")
+	chosen, err := programsNamed(names)
+	if err != nil || len(chosen) == 0 {
+		return nil, err
+	}
+	cmd := exec.Command("go", "test", "./test/unkind", "-run", "^TestTime$/^("+strings.Join(chosen, "|")+")$", "-count="+strconv.Itoa(rounds), "-v", "-timeout", "4h")
 	cmd.Env = append(os.Environ(), "ORDAPPLY_TIME=1")
 	out, failed := cmd.CombinedOutput() // also if a time is over the test's limit
 	parts, err := times(string(out))
@@ -89,6 +94,19 @@ func programs(names []string, rounds int) ([]Part, error) {
 		return nil, fmt.Errorf("measure test/unkind: %w\n%s", errors.Join(failed, err), out)
 	}
 	return parts, nil
+}
+
+// programsNamed returns the programs that have a name, as test/firsttry does: unkind/eck, eck,
+// and unkind for all; without names it returns all.
+func programsNamed(names []string) ([]string, error) {
+	programs, err := unkind.Programs()
+	var chosen []string
+	for _, p := range programs {
+		if len(names) == 0 || slices.ContainsFunc([]string{"unkind", "unkind/" + p.Name, p.Name}, func(name string) bool { return slices.Contains(names, name) }) {
+			chosen = append(chosen, p.Name)
+		}
+	}
+	return chosen, err
 }
 
 // times reads the times that TestTime of test/unkind logs: a part for each program, a round

@@ -103,8 +103,8 @@ func (t *trial) try(ctx context.Context, chosen []stream, record string, stdout 
 
 // measure measures the real streams among those chosen, and prints and records their times.
 func (t *trial) measure(ctx context.Context, chosen []stream, rounds int, record string, stdout io.Writer) error {
-	real := slices.DeleteFunc(chosen, func(s stream) bool { return s.program != nil })
-	all, err := t.times(ctx, real, rounds)
+	chosen = slices.DeleteFunc(chosen, func(s stream) bool { return s.program != nil })
+	all, err := t.times(ctx, chosen, rounds)
 	printTimes(stdout, all)
 	if record != "" {
 		err = errors.Join(err, writeTimes(record, all))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -139,47 +140,15 @@ func (p *place) timeOrdapply(ctx context.Context, s stream, objects []*unstructu
 }
 
 // timeAlone measures how long it takes until kubectl has applied everything and all of it is
-// ready, as the observer sees it. Helm's order is the stream's own: pre-install hooks have
-// ended by then.
+// ready, as the observer sees it.
 func (p *place) timeAlone(ctx context.Context, s stream, objects []*unstructured.Unstructured, o *observer.Observer, into *sample) error {
-	installed := slices.DeleteFunc(slices.Clone(objects), func(obj *unstructured.Unstructured) bool {
-		event, hook := obj.GetAnnotations()["helm.sh/hook"]
-		return hook && !strings.Contains(event, "-install")
-	})
-	file, err := p.write(installed)
-	if err != nil {
-		return err
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	parts, err := unkind.Parts(text)
-	if err != nil {
-		return err
-	}
+	objects = installed(objects)
 	begin := time.Now()
-	deadline := begin.Add(alonePatience)
-	var accepted time.Time
-	for i, part := range parts {
-		if err := os.WriteFile(file, part, 0o644); err != nil {
-			return err
-		}
-		if err := p.untilAccepted(ctx, file, s.flags(), deadline); err != nil {
-			return err
-		}
-		accepted = time.Now()
-		waited := installed
-		if i < len(parts)-1 {
-			waited = slices.DeleteFunc(slices.Clone(installed), func(obj *unstructured.Unstructured) bool {
-				return !strings.Contains(obj.GetAnnotations()["helm.sh/hook"], "pre-install")
-			})
-		}
-		if err := untilReady(ctx, o, waited, s.namespace, deadline); err != nil {
-			return err
-		}
+	last, err := p.sendAlone(ctx, s, objects, o, begin.Add(alonePatience))
+	if err != nil {
+		return err
 	}
-	for time.Since(o.Last()) < quiet && time.Now().Before(deadline) && ctx.Err() == nil {
+	for time.Since(o.Last()) < quiet && time.Since(begin) < alonePatience && ctx.Err() == nil {
 		time.Sleep(alonePause)
 	}
 	o.Stop()
@@ -187,14 +156,55 @@ func (p *place) timeAlone(ctx context.Context, s stream, objects []*unstructured
 	if err != nil {
 		return err
 	}
-	last := accepted
-	for _, obj := range installed {
+	for _, obj := range objects {
 		if at, ok := m.of(resourceOf(obj, s.namespace)); ok && at.ready.After(last) {
 			last = at.ready
 		}
 	}
 	into.Alone = last.Sub(begin).Seconds()
 	return ctx.Err()
+}
+
+// installed returns the objects without the Helm hooks that an install does not run.
+func installed(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+	return slices.DeleteFunc(slices.Clone(objects), func(obj *unstructured.Unstructured) bool {
+		event, hook := obj.GetAnnotations()["helm.sh/hook"]
+		return hook && !strings.Contains(event, "-install")
+	})
+}
+
+// sendAlone applies objects with kubectl, and waits until those are ready that the observer
+// judges. Helm's order is the stream's own: pre-install hooks have ended before the rest is
+// sent. It returns when the last of them were accepted.
+func (p *place) sendAlone(ctx context.Context, s stream, objects []*unstructured.Unstructured, o *observer.Observer, deadline time.Time) (accepted time.Time, err error) {
+	text, err := encode(contents(objects))
+	if err != nil {
+		return accepted, err
+	}
+	parts, err := unkind.Parts(text)
+	if err != nil {
+		return accepted, err
+	}
+	file := filepath.Join(p.dir, "stream.yaml")
+	for i, part := range parts {
+		if err := os.WriteFile(file, part, 0o644); err != nil {
+			return accepted, err
+		}
+		if err := p.untilAccepted(ctx, file, s.flags(), deadline); err != nil {
+			return accepted, err
+		}
+		accepted = time.Now()
+		waited := objects
+		if i < len(parts)-1 {
+			waited = slices.DeleteFunc(slices.Clone(objects), func(obj *unstructured.Unstructured) bool {
+				return !strings.Contains(obj.GetAnnotations()["helm.sh/hook"], "pre-install")
+			})
+		}
+		if err := untilReady(ctx, o, waited, s.namespace, deadline); err != nil {
+			return accepted, err
+		}
+	}
+	return accepted, nil
 }
 
 // untilAccepted applies a file with kubectl until it succeeds.

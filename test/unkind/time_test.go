@@ -22,7 +22,7 @@ func TestTime(t *testing.T) {
 	eachProgram(t, func(t *testing.T, stream []byte) {
 		own := byItself(t, stream)
 		tried := firstTry(t, ordapply, stream, nil)
-		t.Logf("by itself %s, ordapply %s", own.Round(100*time.Millisecond), tried.took.Round(100*time.Millisecond))
+		t.Logf("by itself %s, ordapply %s", own.Round(10*time.Millisecond), tried.took.Round(10*time.Millisecond))
 		if strings.Contains(tried.output, "nothing has moved for 30s") {
 			own += 30 * time.Second // a hook that only the program's readiness tells from others
 		}
