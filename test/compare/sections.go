@@ -199,7 +199,7 @@ func writeStreams(b *strings.Builder, r Results, _ map[string]string) {
 		"[Real streams](../test/corpora/sources.yaml), each on empty control planes of its own, with [the kinds that it expects](../test/firsttry/streams.go) and stand-ins for its operators, " +
 		"until everything is ready as a [watch](../test/observer/observer.go) sees it that is independent of ordapply's.\n\n" +
 		"- By itself: `kubectl apply --server-side` of everything, every 0.2 s until it is accepted, and until all is ready. Only Helm's hooks before the install come first.\n" +
-		"- Chain: in the run of ordapply, the longest chain along the edges of its plan of the objects' own times, each from the request that wrote it to the version that was ready, or accepted where the next one needs no more.\n" +
+		"- Chain: in the run of ordapply, the longest chain of the objects' own times along the edges and layers of its plan, each from the request that wrote it to the version that was ready, or accepted where the next one needs no more.\n" +
 		"- At least: the longer of both. By itself contains the time of kubectl's tries, so ordapply can be below it.\n" +
 		"- ordapply: the whole command. Grace is included: the time in which it waited only for a status that never came.\n\n")
 	var rows [][]string
