@@ -9,6 +9,7 @@ import (
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/kube/redact"
+	"github.com/ordapply/ordapply/internal/live/write"
 	"github.com/ordapply/ordapply/internal/run/request"
 )
 
@@ -134,7 +135,7 @@ func (r *run) skipUnchanged(i int) bool {
 		}
 		if live != nil && r.snapshot.TakesOver(i, live) {
 			s.takesOver = true
-			if whole {
+			if whole || write.ShowsTakeover(live) {
 				s.takenOver = live
 			}
 		}

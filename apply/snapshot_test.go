@@ -85,7 +85,9 @@ func TestRunOfUnchangedObjectsTakesNoTime(t *testing.T) {
 			// So is one that kubectl's client-side apply still owns: its
 			// fields are migrated, after a dry run that finds conflicts.
 			metadata := cluster.Live(pod("a")).Object["metadata"].(map[string]any)
-			metadata["managedFields"] = append(metadata["managedFields"].([]any), map[string]any{"manager": "kubectl-client-side-apply", "operation": "Update"})
+			metadata["managedFields"] = append(metadata["managedFields"].([]any), map[string]any{
+				"manager": "kubectl-client-side-apply", "operation": "Update", "apiVersion": "v1", "fieldsV1": map[string]any{"f:spec": map[string]any{}},
+			})
 			require.Equal(t, 4, again().Unchanged())
 			require.Equal(t, map[string]int{"a": 2}, cluster.Patched)
 		})

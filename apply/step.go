@@ -63,7 +63,7 @@ type existing struct {
 	owners          event.FieldOwners
 	ownFields       []metav1.ManagedFieldsEntry // the fields that this manager applied before
 	takesOver       bool                        // fields of others are taken over before the PATCH
-	takenOver       *unstructured.Unstructured  // the object that they are on, if all of it was read
+	takenOver       *unstructured.Unstructured  // the object that they are on, if enough of it was read
 	listedBefore    bool                        // a list before the run showed whether it existed
 	origin          event.Origin                // proven by that list, and by the answer to the PATCH
 }

@@ -70,6 +70,7 @@ func chaosActs() []chaosAct {
 	return []chaosAct{
 		{name: "apply", command: applies("old.yaml"), after: "old"},
 		{name: "prune", before: [][]string{applies("old.yaml")}, command: applies("new.yaml"), after: "new"},
+		{name: "move", before: [][]string{{"apply", "-f", "old.yaml"}}, command: applies("old.yaml"), after: "old"},
 		{name: "take-over", kubectls: true, command: append(applies("new.yaml"), "--take-over"), after: "new"},
 		{name: "delete", before: [][]string{applies("old.yaml")}, command: []string{"delete", "--applyset", "set", "-n", "NAMESPACE"}},
 		{

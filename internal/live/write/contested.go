@@ -23,7 +23,7 @@ func (o Owner) MayConflict(live, body *unstructured.Unstructured) bool {
 	if !others {
 		return false
 	}
-	whole, found := hasBody(live), false
+	whole, found := HasBody(live), false
 	for path := range values(OwnedBy(live, mayConflict)).All() { // which does not allow to stop early
 		wanted, sent := At(body.Object, path)
 		value, has := At(live.Object, path)

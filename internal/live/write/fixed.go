@@ -79,7 +79,7 @@ func mayExpire(job *unstructured.Unstructured) bool {
 // Values that the API server writes in another form count as changed.
 func (o Owner) MayChangeFixed(live, body *unstructured.Unstructured) bool {
 	rows := fixedFields(live)
-	whole := hasBody(live)
+	whole := HasBody(live)
 	for _, row := range rows {
 		wanted, sent, _ := unstructured.NestedFieldNoCopy(body.Object, row.at...)
 		value, _, _ := unstructured.NestedFieldNoCopy(live.Object, row.at...)
@@ -148,8 +148,8 @@ func agrees(wanted, live any) bool {
 	return fmt.Sprint(wanted) == fmt.Sprint(live) // quantities may be numbers
 }
 
-// hasBody reports whether a live object has more than metadata.
-func hasBody(live *unstructured.Unstructured) bool {
+// HasBody reports whether a live object has more than metadata.
+func HasBody(live *unstructured.Unstructured) bool {
 	for key := range live.Object {
 		if key != "apiVersion" && key != "kind" && key != "metadata" {
 			return true

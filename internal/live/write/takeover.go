@@ -107,9 +107,20 @@ func (o Owner) HasPreviousManagerFields(live *unstructured.Unstructured, left Le
 // needsBody reports whether only the whole object shows the fields to take over: an entry in
 // another version of the API names fields that the object may not have in this one.
 func (o Owner) needsBody(live *unstructured.Unstructured) bool {
-	return !hasBody(live) && o.adopts(live) && slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+	return !HasBody(live) && o.adopts(live) && slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
 		return entry.APIVersion != live.GetAPIVersion() && isApplier(live, entry.Manager, entry.Subresource)
 	})
+}
+
+// ShowsTakeover reports whether a live object of which perhaps only the metadata was read shows
+// which fields a takeover moves: no entry names fields of another version of the API.
+func ShowsTakeover(live *unstructured.Unstructured) bool {
+	for w := range applyset.Writers(live) {
+		if w.Subresource == "" && w.APIVersion != live.GetAPIVersion() {
+			return false
+		}
+	}
+	return true
 }
 
 // adopts reports whether a live object was not applied completely by a run of this set, or

@@ -6,6 +6,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/internal/live/write"
 )
@@ -78,22 +79,24 @@ func (s Sender) Refusal(ctx context.Context, q Request, former []string) error {
 // takeoverAttempts bounds how often a takeover is tried when others write the object.
 const takeoverAttempts = 3
 
-// migrate takes over the fields of other managers. Before the PATCH, a dry run finds the
-// conflicts with them: after the takeover there are none.
+// migrate takes over the fields of other managers. A dry run finds the conflicts of the PATCH
+// with them before: after the takeover there are none.
 func (s Sender) migrate(ctx context.Context, q Request) (Answer, error) {
 	live, err := q.Seen, error(nil)
+	unchecked := q.BeforePatch
 	for attempt := 1; ; attempt++ {
 		if live == nil {
 			if live, err = s.get(ctx, q); err != nil {
 				return Answer{}, ignoreMissing(err)
 			}
 		}
-		if q.BeforePatch && attempt == 1 {
+		migration := s.Owner.Takeover(live).Of(live, q.Bodies.LeftToOthers(q.Object))
+		if unchecked && s.mayBeRefused(q, live, migration) {
 			if err := s.conflicts(ctx, q, s.Owner.FormerSetManagers(live)); err != nil {
 				return Answer{}, err
 			}
+			unchecked = false
 		}
-		migration := s.Owner.Takeover(live).Of(live, q.Bodies.LeftToOthers(q.Object))
 		err = s.Cluster.Migrate(ctx, q.Kind, live, migration, q.Options.Manager)
 		if err == nil {
 			return Answer{TakenFrom: migration.Managers}, nil
@@ -103,6 +106,17 @@ func (s Sender) migrate(ctx context.Context, q Request) (Answer, error) {
 		}
 		live = nil
 	}
+}
+
+// mayBeRefused reports whether the PATCH after a takeover may be refused although it was not
+// changed by another client meanwhile. If so, fields of another tool would stay taken over. A
+// body that depends on the live object is judged only by the whole object.
+func (s Sender) mayBeRefused(q Request, live *unstructured.Unstructured, migration applyset.OwnershipMigration) bool {
+	if len(migration.Managers) > 0 || q.Bodies.DependsOnLive(q.Object) && !write.HasBody(live) {
+		return true
+	}
+	body, err := q.Bodies.BodyFor(q.Object, live, s.Owner)
+	return err != nil || s.Owner.MayConflict(live, body) || s.Owner.MayChangeFixed(live, body)
 }
 
 func ignoreMissing(err error) error {

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/cli/report"
+	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/test/recorder"
+	"github.com/ordapply/ordapply/test/testcluster"
+)
+
+// Objects that were applied without a set move into one with two writes each: one moves the
+// owner of the fields, one applies. The API server allows no fewer, as
+// TestOneWriteDoesNotMoveAnObject shows. Nothing is read for each object.
+func TestRequestBudgetOfAMove(t *testing.T) {
+	const n = 30
+	cluster := shared.Get(t)
+	cluster.Kubectl(t, "create", "namespace", "moving-budget")
+	var stream bytes.Buffer
+	for i := range n {
+		fmt.Fprintf(&stream, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%[1]d, namespace: moving-budget}\ndata: {n: \"%[1]d\"}\n", i)
+		fmt.Fprintf(&stream, "---\napiVersion: v1\nkind: Service\nmetadata: {name: s%d, namespace: moving-budget}\nspec: {ports: [{port: 80}]}\n", i)
+	}
+	proxy := recorder.Start(t, cluster.Kubeconfig)
+	code, output := applyThrough(proxy.Kubeconfig, stream.Bytes())
+	require.Equal(t, report.ExitDone, code, output)
+
+	proxy.Reset()
+	code, output = applyThrough(proxy.Kubeconfig, stream.Bytes(), "--applyset", "moved", "-n", "moving-budget")
+	require.Equal(t, report.ExitDone, code, output)
+	verbs, others := map[string]int{}, map[string]int{}
+	for _, r := range proxy.Requests() {
+		switch {
+		case r.Resource == "configmaps" || r.Resource == "services":
+			verbs[r.Verb]++
+		case r.Verb != "review":
+			others[r.Verb]++
+		}
+	}
+	t.Logf("%d objects: %v, requests of the set %v", 2*n, verbs, others)
+	require.Equal(t, 2*2*n, verbs["patch"])
+	require.Zero(t, verbs["get"])
+	require.LessOrEqual(t, verbs["list"], 6)
+
+	proxy.Reset()
+	code, output = applyThrough(proxy.Kubeconfig, stream.Bytes(), "--applyset", "moved", "-n", "moving-budget")
+	require.Equal(t, report.ExitDone, code, output)
+	require.False(t, slices.ContainsFunc(proxy.Requests(), func(r recorder.Request) bool {
+		return r.Verb == "patch" && (r.Resource == "configmaps" || r.Resource == "services")
+	}), "the move is complete: the next run sends nothing")
+}
+
+// An object that moved into a set is as one that was created in it, with the same owners of
+// the same fields, and with what others wrote to it meanwhile.
+func TestMovedObjectsAreAsCreatedOnes(t *testing.T) {
+	cluster := shared.Get(t)
+	const namespace = "moving-owners"
+	cluster.Kubectl(t, "create", "namespace", namespace)
+	stream := strings.ReplaceAll(`
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: plain, namespace: NS, labels: {app: plain}}
+data: {a: "1"}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: bare, namespace: NS}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: annotated, namespace: NS, annotations: {mine: "1"}}
+data: {a: "1"}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: NS}
+spec: {selector: {app: web}, ports: [{port: 80}]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: scaled, namespace: NS}
+spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: c}]}}}
+`, "NS", namespace)
+	others := func() {
+		cluster.Kubectl(t, "annotate", "configmap", "annotated", "theirs=2", "-n", namespace)
+		cluster.Kubectl(t, "scale", "deployment", "scaled", "--replicas=2", "-n", namespace)
+	}
+	set := []string{"--applyset", "owners", "-n", namespace, "--wait=false"}
+
+	code, output := applyThrough(cluster.Kubeconfig, []byte(stream), "--wait=false")
+	require.Equal(t, report.ExitDone, code, output)
+	others()
+	before := liveObjects(t, cluster, namespace)
+	proxy := recorder.Start(t, cluster.Kubeconfig)
+	code, output = applyThrough(proxy.Kubeconfig, []byte(stream), set...)
+	require.Equal(t, report.ExitDone, code, output)
+	require.Zero(t, countOf(proxy.Requests(), "get", "configmaps")+countOf(proxy.Requests(), "get", "deployments"))
+	moved := liveObjects(t, cluster, namespace)
+	for id, live := range moved {
+		require.Equal(t, before[id].GetUID(), live.GetUID(), id)
+	}
+
+	code, output = ordapplyWith(cluster.Kubeconfig, "delete", "--applyset", "owners", "-n", namespace, "--yes")
+	require.Equal(t, report.ExitDone, code, output)
+	code, output = applyThrough(cluster.Kubeconfig, []byte(stream), set...)
+	require.Equal(t, report.ExitDone, code, output)
+	others()
+	created := liveObjects(t, cluster, namespace)
+	require.Len(t, created, 5)
+	for id, live := range created {
+		require.Equal(t, ownersOf(live), ownersOf(moved[id]), id)
+		require.Equal(t, authored(live), authored(moved[id]), id)
+	}
+}
+
+// The API server does not let one write make an object a member and change the owner of its
+// fields. An update leaves what it changes with an update's entry, whatever managedFields it
+// brings; an apply leaves the fields with the manager that applied them before. A later apply
+// would be in conflict with the first, and would not remove a field that the second keeps.
+func TestOneWriteDoesNotMoveAnObject(t *testing.T) {
+	cluster := shared.Get(t)
+	const namespace = "moving-once"
+	cluster.Kubectl(t, "create", "namespace", namespace)
+	for _, name := range []string{"updated", "applied"} {
+		code, output := applyThrough(cluster.Kubeconfig, fmt.Appendf(nil, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: %s, labels: {app: x}}\ndata: {a: \"1\"}\n", name, namespace))
+		require.Equal(t, report.ExitDone, code, output)
+	}
+
+	live := liveObjects(t, cluster, namespace)["ConfigMap/updated"]
+	text, err := json.Marshal(live.GetManagedFields())
+	require.NoError(t, err)
+	cluster.Kubectl(t, "patch", "configmap", "updated", "-n", namespace, "--type=json", "--field-manager=ordapply:set", "-p",
+		`[{"op":"replace","path":"/metadata/managedFields","value":`+strings.ReplaceAll(string(text), `"manager":"ordapply"`, `"manager":"ordapply:set"`)+`},`+
+			`{"op":"add","path":"/metadata/labels/applyset.kubernetes.io~1part-of","value":"set"}]`)
+	live = liveObjects(t, cluster, namespace)["ConfigMap/updated"]
+	require.Equal(t, []string{"ordapply:set Apply"}, ownersOfField(live, "data", "a"))
+	require.Equal(t, []string{"ordapply:set Update"}, ownersOfField(live, "metadata", "labels", applyset.PartOfLabel))
+
+	client := cluster.Client(t)
+	member := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"a": "1"},
+		"metadata": map[string]any{"name": "applied", "namespace": namespace, "labels": map[string]any{"app": "x", applyset.PartOfLabel: "set"}},
+	}}
+	live, err = client.Apply(t.Context(), kube.CoreKind("configmaps"), member, kube.PatchOptions{Manager: "ordapply:set", Force: true})
+	require.NoError(t, err)
+	require.Equal(t, []string{"ordapply:set Apply"}, ownersOfField(live, "metadata", "labels", applyset.PartOfLabel))
+	require.Equal(t, []string{"ordapply Apply", "ordapply:set Apply"}, ownersOfField(live, "data", "a"))
+}
+
+// countOf returns the number of requests of a verb for a resource.
+func countOf(requests []recorder.Request, verb, resource string) int {
+	n := 0
+	for _, r := range requests {
+		if r.Verb == verb && r.Resource == resource {
+			n++
+		}
+	}
+	return n
+}
+
+// liveObjects returns the objects of the streams in these tests, by kind and name.
+func liveObjects(t *testing.T, cluster *testcluster.Cluster, namespace string) map[string]*unstructured.Unstructured {
+	t.Helper()
+	client, found := cluster.Client(t), map[string]*unstructured.Unstructured{}
+	for _, gvk := range []schema.GroupVersionKind{{Version: "v1", Kind: "ConfigMap"}, {Version: "v1", Kind: "Service"}, {Group: "apps", Version: "v1", Kind: "Deployment"}} {
+		kind, _ := client.Kind(gvk)
+		all, err := client.List(t.Context(), kind, namespace, kube.Query{})
+		require.NoError(t, err)
+		for _, live := range all {
+			if live.GetName() != "kube-root-ca.crt" && !strings.HasPrefix(live.GetName(), "ordapply") {
+				found[gvk.Kind+"/"+live.GetName()] = live
+			}
+		}
+	}
+	return found
+}
+
+// ownersOf returns the fields of each manager of an object, without the status.
+func ownersOf(live *unstructured.Unstructured) map[string][]string {
+	owners := map[string][]string{}
+	for _, entry := range live.GetManagedFields() {
+		if entry.Subresource == "status" {
+			continue
+		}
+		who := strings.TrimSpace(fmt.Sprint(entry.Manager, " ", entry.Operation, " ", entry.Subresource))
+		owners[who] = []string{entry.APIVersion}
+		for path := range applyset.FieldsOf(entry).All() {
+			owners[who] = append(owners[who], path.String())
+		}
+		slices.Sort(owners[who])
+	}
+	return owners
+}
+
+// ownersOfField returns the managers of a field.
+func ownersOfField(live *unstructured.Unstructured, path ...any) (found []string) {
+	for who, paths := range ownersOf(live) {
+		if slices.Contains(paths, fieldpath.MakePathOrDie(path...).String()) {
+			found = append(found, who)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// authored returns an object without what the API server and controllers assign to each one.
+func authored(live *unstructured.Unstructured) map[string]any {
+	out := live.DeepCopy()
+	for _, path := range [][]string{
+		{"status"}, {"spec", "clusterIP"}, {"spec", "clusterIPs"}, {"metadata", "uid"}, {"metadata", "resourceVersion"}, {"metadata", "creationTimestamp"},
+		{"metadata", "generation"}, {"metadata", "managedFields"}, {"metadata", "annotations", "deployment.kubernetes.io/revision"},
+	} {
+		unstructured.RemoveNestedField(out.Object, path...)
+	}
+	return out.Object
+}
