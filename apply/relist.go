@@ -135,6 +135,9 @@ func (r *run) skipUnchanged(i int) bool {
 		}
 		if live != nil && r.snapshot.TakesOver(i, live) {
 			s.takesOver = true
+			if s.joining = r.snapshot.Joining(i, live); s.joining != nil {
+				return false
+			}
 			if whole || write.ShowsTakeover(live) {
 				s.takenOver = live
 			}

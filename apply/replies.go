@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply/event"
@@ -28,12 +29,20 @@ func (r *run) handleReply(answer reply) {
 		r.handleRecreation(answer)
 	case answer.Op == request.Migrate:
 		r.handleTakeover(answer)
+	case answer.Op == request.Join && answer.err != nil && mayDiffer(answer.err):
+		r.takeOver(answer.step, nil, true)
 	case answer.err != nil:
 		r.retryOrFail(answer.step, answer)
 	default:
 		r.steps[answer.step].owners.Agreeing = answer.Agreeing
 		r.applied(answer.step, answer.Live)
 	}
+}
+
+// mayDiffer reports whether an object that was to join the set is perhaps no longer as it was read:
+// it is taken over and applied as any other. An admission plugin denies that too.
+func mayDiffer(err error) bool {
+	return (apierrors.IsConflict(err) || fault.RetryBudget(err) == 0) && !fault.IsDenied(err)
 }
 
 // handleTakeover sends the PATCH that removes fields that the manifest does not have. A failed
@@ -51,7 +60,7 @@ func (r *run) handleTakeover(answer reply) {
 
 // recordSent records whether a failed PATCH may have reached the API server.
 func (r *run) recordSent(answer reply) {
-	if answer.Op != request.Patch || answer.err == nil {
+	if answer.Op != request.Patch && answer.Op != request.Join || answer.err == nil {
 		return
 	}
 	s := &r.steps[answer.step]
@@ -62,7 +71,7 @@ func (r *run) recordSent(answer reply) {
 
 // recordStarted records that a worker has started a request.
 func (r *run) recordStarted(op request.Op, i int) {
-	if op != request.Patch {
+	if op != request.Patch && op != request.Join {
 		return
 	}
 	s := &r.steps[i]

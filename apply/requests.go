@@ -87,8 +87,14 @@ func (r *run) takeOver(i int, live *unstructured.Unstructured, beforePatch bool)
 func (r *run) sendFirst(i int) {
 	s := &r.steps[i]
 	if s.takesOver && !r.applier.DryRun {
-		live := s.takenOver
-		s.takesOver, s.takenOver = false, nil
+		live, joining := s.takenOver, s.joining
+		s.takesOver, s.takenOver, s.joining = false, nil, nil
+		if joining != nil {
+			q := r.requestOf(request.Join, i)
+			q.Joining = joining
+			r.submit(i, q)
+			return
+		}
 		r.takeOver(i, live, true)
 		return
 	}

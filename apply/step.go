@@ -8,6 +8,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/health"
+	"github.com/ordapply/ordapply/internal/live/write"
 	"github.com/ordapply/ordapply/internal/run/loop"
 	"github.com/ordapply/ordapply/internal/run/request"
 	"github.com/ordapply/ordapply/kube"
@@ -64,6 +65,7 @@ type existing struct {
 	ownFields       []metav1.ManagedFieldsEntry // the fields that this manager applied before
 	takesOver       bool                        // fields of others are taken over before the PATCH
 	takenOver       *unstructured.Unstructured  // the object that they are on, if enough of it was read
+	joining         *write.Joining              // the object that only has to become a member, instead
 	listedBefore    bool                        // a list before the run showed whether it existed
 	origin          event.Origin                // proven by that list, and by the answer to the PATCH
 }

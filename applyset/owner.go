@@ -30,14 +30,26 @@ func IsManager(manager, set string) bool {
 
 // MembershipManagers returns the field managers that own an object's membership label
 // through an apply, including kubectl's client-side apply, which appears as an
-// update together with last-applied. It returns none for an object to which a
-// controller copied the label, as the EndpointSlice controller copies a
-// Service's.
+// update together with last-applied, or a set's own manager with which the object
+// joined the set. It returns none for an object to which a controller copied the
+// label, as the EndpointSlice controller copies a Service's.
 func MembershipManagers(live *unstructured.Unstructured) []string {
 	return labelManagers(live, func(w Writer) bool {
-		return w.Operation == metav1.ManagedFieldsOperationApply || w.Manager == clientSideApply ||
+		return IsManager(w.Manager, Owner(live)) || w.Operation == metav1.ManagedFieldsOperationApply || w.Manager == clientSideApply ||
 			owns(w.Fields, "f:annotations", "f:"+LastAppliedAnnotation)
 	})
+}
+
+// HasJoined reports whether a live object became a member of its set by an update of manager, and
+// was not applied since: its fingerprint is that of an apply without the set.
+func HasJoined(live *unstructured.Unstructured, manager string) bool {
+	if !IsManager(manager, Owner(live)) {
+		return false
+	}
+	by := func(op metav1.ManagedFieldsOperationType) bool {
+		return slices.Contains(labelManagers(live, func(w Writer) bool { return w.Operation == op && w.Subresource == "" }), manager)
+	}
+	return by(metav1.ManagedFieldsOperationUpdate) && !by(metav1.ManagedFieldsOperationApply)
 }
 
 // LabelManagers returns all field managers that own an object's membership label;

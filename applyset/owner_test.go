@@ -1,9 +1,11 @@
 package applyset_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/applyset"
 )
@@ -38,9 +40,29 @@ func TestClaims(t *testing.T) {
 		"written before it had one":  {shop().SetID(), "ordapply", false},
 		"says that it is of another": {"applyset-other-v1", own, false},
 	} {
-		live := parse(t, `{apiVersion: v1, kind: Service, metadata: {name: a, labels: {applyset.kubernetes.io/part-of: `+c.set+`},
-		  managedFields: [{manager: "`+c.manager+`", operation: Apply, fieldsV1: {f:metadata: {f:labels: {"f:applyset.kubernetes.io/part-of": {}}}}}]}}`)
-		require.Equal(t, c.member, shop().HasMember(live), name)
-		require.Equal(t, []string{c.manager}, applyset.LabelManagers(live), name)
+		for _, operation := range []string{"Apply", "Update"} { // by an update it joined the set
+			live := labelled(t, c.set, c.manager, operation)
+			require.Equal(t, c.member, shop().HasMember(live), "%s, %s", name, operation)
+			require.Equal(t, []string{c.manager}, applyset.LabelManagers(live), name)
+		}
 	}
+}
+
+// An object has joined a set until it is applied again.
+func TestHasJoined(t *testing.T) {
+	own := shop().Manager("ordapply")
+	require.True(t, applyset.HasJoined(labelled(t, shop().SetID(), own, "Update"), own))
+	require.False(t, applyset.HasJoined(labelled(t, shop().SetID(), own, "Apply"), own))
+	require.False(t, applyset.HasJoined(labelled(t, shop().SetID(), own, "Update", "Apply"), own))
+	require.False(t, applyset.HasJoined(labelled(t, shop().SetID(), "a-controller", "Update"), own), "it copied the label")
+	require.False(t, applyset.HasJoined(labelled(t, "applyset-other-v1", own, "Update"), own))
+}
+
+// labelled returns an object with the label of a set, which a manager owns by each operation.
+func labelled(t *testing.T, set, manager string, operations ...string) *unstructured.Unstructured {
+	var entries []string
+	for _, operation := range operations {
+		entries = append(entries, `{manager: "`+manager+`", operation: `+operation+`, fieldsV1: {f:metadata: {f:labels: {"f:applyset.kubernetes.io/part-of": {}}}}}`)
+	}
+	return parse(t, `{apiVersion: v1, kind: Service, metadata: {name: a, labels: {applyset.kubernetes.io/part-of: `+set+`}, managedFields: [`+strings.Join(entries, ", ")+`]}}`)
 }

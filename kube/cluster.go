@@ -77,6 +77,10 @@ type Cluster interface {
 	// the label, removes the fingerprint of the last apply, replaces managedFields, and
 	// returns the object; a conflict when its resourceVersion has changed since it was read.
 	Release(ctx context.Context, kind Kind, live *unstructured.Unstructured, owner string, entries []metav1.ManagedFieldsEntry, manager string) (*unstructured.Unstructured, error)
+	// Join makes an object of no apply set a member of one: it adds the label, which manager
+	// then owns by an update, replaces managedFields, and returns the object; a conflict when
+	// its resourceVersion has changed since it was read.
+	Join(ctx context.Context, kind Kind, live *unstructured.Unstructured, set string, entries []metav1.ManagedFieldsEntry, manager string) (*unstructured.Unstructured, error)
 	// Migrate writes the managedFields of a migration of the fields of a live
 	// object to manager. It returns a conflict when the object has another
 	// resourceVersion than live.

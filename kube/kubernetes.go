@@ -313,6 +313,17 @@ func (k *Kubernetes) Release(ctx context.Context, kind Kind, live *unstructured.
 	return k.patchJSON(ctx, kind, live, manager, ops...)
 }
 
+// Join implements Cluster.
+func (k *Kubernetes) Join(ctx context.Context, kind Kind, live *unstructured.Unstructured, set string, entries []metav1.ManagedFieldsEntry, manager string) (*unstructured.Unstructured, error) {
+	ctx, done := startActivity(ctx, "applying", kind, live.GetNamespace(), live.GetName())
+	defer done()
+	label := patchOp{"op": "add", "path": "/metadata/labels/" + pointerKey(applyset.PartOfLabel), "value": set}
+	if len(live.GetLabels()) == 0 {
+		label = patchOp{"op": "add", "path": "/metadata/labels", "value": map[string]string{applyset.PartOfLabel: set}}
+	}
+	return k.patchJSON(ctx, kind, live, manager, sameVersion(live), label, patchOp{"op": "replace", "path": "/metadata/managedFields", "value": entries})
+}
+
 // pointerKey returns a key as a JSON pointer writes it.
 func pointerKey(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }
 

@@ -295,6 +295,12 @@ func (c *client) SetManagedFields(ctx context.Context, kind kube.Kind, live *uns
 	return err
 }
 
+func (c *client) Join(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, set string, entries []metav1.ManagedFieldsEntry, manager string) (*unstructured.Unstructured, error) {
+	return ask(ctx, c, at("join", kind, live.GetNamespace(), live.GetName()), func() (*unstructured.Unstructured, error) {
+		return c.world.store.Join(ctx, kind, live, set, entries, manager)
+	})
+}
+
 func (c *client) Release(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, owner string, entries []metav1.ManagedFieldsEntry, manager string) (*unstructured.Unstructured, error) {
 	return ask(ctx, c, at("release", kind, live.GetNamespace(), live.GetName()), func() (*unstructured.Unstructured, error) {
 		return c.world.store.Release(ctx, kind, live, owner, entries, manager)

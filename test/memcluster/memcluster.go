@@ -396,6 +396,30 @@ func (s *Store) Migrate(ctx context.Context, kind kube.Kind, live *unstructured.
 	return err
 }
 
+// Join makes an object a member of a set, with its owners.
+func (s *Store) Join(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, set string, entries []metav1.ManagedFieldsEntry, manager string) (*unstructured.Unstructured, error) {
+	return s.edit(ctx, "join", kind, live, func(obj *unstructured.Unstructured) {
+		before := obj.DeepCopy()
+		before.SetManagedFields(entries)
+		labels := obj.GetLabels()
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[applyset.PartOfLabel] = set
+		obj.SetLabels(labels)
+		obj.SetManagedFields(entries)
+		if s.ServerSide.On {
+			obj.Object = updatedServerSide(before, obj, manager).Object
+			return
+		}
+		label := fieldsOf(&unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"labels": map[string]any{applyset.PartOfLabel: set}}}})
+		obj.SetManagedFields(append(slices.Clone(entries), metav1.ManagedFieldsEntry{
+			Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: obj.GetAPIVersion(),
+			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(label),
+		}))
+	})
+}
+
 // Release changes the set of an object, with its owners.
 func (s *Store) Release(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, owner string, entries []metav1.ManagedFieldsEntry, manager string) (*unstructured.Unstructured, error) {
 	return s.edit(ctx, "release", kind, live, func(obj *unstructured.Unstructured) {

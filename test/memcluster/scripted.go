@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -234,6 +235,11 @@ func (c *Scripted) Claim(_ context.Context, _ kube.Kind, live *unstructured.Unst
 // Migrate implements kube.Cluster: it changes nothing.
 func (c *Scripted) Migrate(context.Context, kube.Kind, *unstructured.Unstructured, applyset.OwnershipMigration, string) error {
 	return nil
+}
+
+// Join implements kube.Cluster: it changes nothing.
+func (c *Scripted) Join(_ context.Context, _ kube.Kind, live *unstructured.Unstructured, _ string, _ []metav1.ManagedFieldsEntry, _ string) (*unstructured.Unstructured, error) {
+	return live, nil
 }
 
 // LiveObject returns an object with the status of a Pod, which is ready or pending.

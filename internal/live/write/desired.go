@@ -39,6 +39,12 @@ type FieldOwner interface {
 	ForeignFields(live *unstructured.Unstructured) *fieldpath.Set
 }
 
+// WithoutSet returns the stream as a run without a set sends it.
+func (s Stream) WithoutSet() Stream {
+	s.Set = ""
+	return s
+}
+
 // Defines reports whether a CustomResourceDefinition of the stream defines a kind.
 func (s Stream) Defines(kind schema.GroupVersionKind) bool { return s.defined[kind] }
 

@@ -23,6 +23,7 @@ const (
 	Get                // read the live object, to see whether it still exists
 	Recreate           // delete the live object, if the new one can be created, and return it as it was
 	Repair             // claim the fields that block a PATCH, and send it again
+	Join               // make the live object, which is as its manifest, a member of the run's set
 	Migrate            // migrate the fields that previous managers own on the live object
 )
 
@@ -40,6 +41,7 @@ type Request struct {
 	Refusal      error                      // for Repair and Recreate: the error of the PATCH
 	Completes    bool                       // the second half of a recreation: it is also sent while the run stops
 	Seen         *unstructured.Unstructured // for Migrate: the object as it was last seen; nil: it is read
+	Joining      *write.Joining             // for Join
 	BeforePatch  bool                       // for Migrate: the manifest was not applied yet, so conflicts must be found first
 }
 
@@ -69,6 +71,9 @@ func (s Sender) Send(ctx context.Context, q Request) (Answer, error) {
 		return Answer{Live: live}, err
 	case Migrate:
 		return s.migrate(ctx, q)
+	case Join:
+		live, err := s.Cluster.Join(ctx, q.Kind, q.Joining.Live, s.Owner.Set, q.Joining.Entries, q.Options.Manager)
+		return Answer{Live: live}, err
 	}
 	sent, err := s.body(ctx, q)
 	if err != nil {

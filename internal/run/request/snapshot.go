@@ -166,11 +166,44 @@ func (r Reader) TakesOver(i int, live *unstructured.Unstructured) bool {
 
 // compare compares a manifest with its live object.
 func (r Reader) compare(i int, live *unstructured.Unstructured) applyset.Proof {
-	wanted, err := r.Bodies.BodyFor(r.Manifests[i], live, r.Owner)
-	if err != nil || r.TakesOver(i, live) {
+	if r.TakesOver(i, live) {
+		return applyset.Differs
+	}
+	if applyset.HasJoined(live, r.Owner.Manager) {
+		if proof := r.prove(r.Bodies.WithoutSet(), i, live); proof != applyset.Differs {
+			return proof
+		}
+	}
+	return r.prove(r.Bodies, i, live)
+}
+
+// prove compares the body of a manifest with its live object.
+func (r Reader) prove(bodies write.Stream, i int, live *unstructured.Unstructured) applyset.Proof {
+	wanted, err := bodies.BodyFor(r.Manifests[i], live, r.Owner)
+	if err != nil {
 		return applyset.Differs
 	}
 	return applyset.Prove(wanted, live, r.Owner.Manager)
+}
+
+// Joining returns how the live object of a manifest joins the run's set; nil unless that is all that
+// an apply would change.
+func (r Reader) Joining(i int, live *unstructured.Unstructured) *write.Joining {
+	joining, proof := r.joins(i, live)
+	if proof != applyset.Same {
+		return nil
+	}
+	return &joining
+}
+
+// joins returns how the live object of a manifest joins the run's set, and whether its PATCH without
+// the set would change nothing.
+func (r Reader) joins(i int, live *unstructured.Unstructured) (write.Joining, applyset.Proof) {
+	joining, after, ok := r.Owner.Joining(live, r.Bodies.LeftToOthers(r.Manifests[i]))
+	if !ok {
+		return joining, applyset.Differs
+	}
+	return joining, r.prove(r.Bodies.WithoutSet(), i, after)
 }
 
 // readForComparison reads the live objects of a list. Where readiness needs only
@@ -205,6 +238,11 @@ func (r Reader) needsWholeObjects(l *LiveList, seen Result) bool {
 		}
 		proof := r.compare(i, live)
 		seen.same[name] = proof == applyset.Same
+		if proof == applyset.Differs {
+			if _, joins := r.joins(i, live); joins == applyset.NeedsBody {
+				return true
+			}
+		}
 		return proof == applyset.NeedsBody || proof == applyset.Differs && len(kube.DefinedKinds(r.Manifests[i])) == 0 && r.MayBeRefused(i, live)
 	})
 }

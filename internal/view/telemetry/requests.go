@@ -161,6 +161,10 @@ func (c *counted) Migrate(ctx context.Context, kind kube.Kind, live *unstructure
 	return c.Cluster.Migrate(c.of(live, "migrate").in(ctx), kind, live, migration, manager)
 }
 
+func (c *counted) Join(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, set string, entries []metav1.ManagedFieldsEntry, manager string) (*unstructured.Unstructured, error) {
+	return c.Cluster.Join(c.of(live, "migrate").in(ctx), kind, live, set, entries, manager)
+}
+
 func (c *counted) Claim(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, fields *fieldpath.Set, manager string) (*unstructured.Unstructured, error) {
 	return c.Cluster.Claim(c.of(live, "migrate").in(ctx), kind, live, fields, manager)
 }

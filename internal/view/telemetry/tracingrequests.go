@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -49,6 +50,10 @@ func (c *traced) Delete(ctx context.Context, kind kube.Kind, live *unstructured.
 
 func (c *traced) Migrate(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, migration applyset.OwnershipMigration, manager string) error {
 	return c.Cluster.Migrate(c.about(ctx, live), kind, live, migration, manager)
+}
+
+func (c *traced) Join(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, set string, entries []metav1.ManagedFieldsEntry, manager string) (*unstructured.Unstructured, error) {
+	return c.Cluster.Join(c.about(ctx, live), kind, live, set, entries, manager)
 }
 
 func (c *traced) Claim(ctx context.Context, kind kube.Kind, live *unstructured.Unstructured, fields *fieldpath.Set, manager string) (*unstructured.Unstructured, error) {
