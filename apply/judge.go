@@ -20,6 +20,7 @@ func (r *run) evaluate(i int, live *unstructured.Unstructured) {
 	s := &r.steps[i]
 	s.judged.Observe(live)
 	a, again := r.judge().Assess(s.judged, live)
+	r.setInGrace(i, false)
 	if !r.applier.DryRun && r.columns.Await(i, s.kind, live, a) {
 		request.Trim(live, s.manifest)
 		s.lastSeen = live
@@ -31,6 +32,7 @@ func (r *run) evaluate(i int, live *unstructured.Unstructured) {
 		request.TrimWorkload(live, s.manifest)
 	}
 	s.lastSeen, s.grade = live, a.Grade()
+	r.setInGrace(i, a.NeedsGrace() && !again.IsZero())
 	if request.HasStarted(s.ID, live) {
 		r.passStarted(i)
 	}
@@ -45,7 +47,7 @@ func (r *run) evaluate(i int, live *unstructured.Unstructured) {
 	default:
 		s.unready = a.Reason
 		r.still.Saw(time.Now(), s.ID.String(), wait.StateOf(live))
-		r.reportWaiting(i)
+		r.reportUnready(i)
 	}
 }
 
@@ -166,5 +168,5 @@ func (r *run) newEndpointWaiter() *wait.EndpointWaiter {
 // judge returns the judge of live objects.
 func (r *run) judge() request.Judge {
 	acting := r.applier.Schedule == Waves && r.waves[max(r.wave, 0)].unapplied > 0 || r.pendingRequests > 0
-	return request.Judge{Health: r.applier.Health, Grace: r.applier.StatusGrace, Acted: r.hasActed, Acting: acting}
+	return request.Judge{Health: r.applier.Health, Grace: r.applier.StatusGrace, Acted: r.hasActed, Acting: acting, Unneeded: r.graceIsOver()}
 }

@@ -64,6 +64,7 @@ func (r *run) wait(i int, state event.State, reason event.WaitReason, detail str
 	if s.state != state {
 		r.moved()
 		r.endRequest(i)
+		r.setInGrace(i, false)
 		r.waves[s.Wave].shift(s.state, state)
 		switch {
 		case isActive(state) && !isActive(s.state):

@@ -42,6 +42,7 @@ type counts struct {
 	failures        int           // steps that failed or timed out
 	pendingRequests int           // number of steps with a request in flight or due
 	unfinished      int           // number of steps in no final state
+	inGrace         int           // number of these that only their status grace keeps waiting
 }
 
 // waveState is how far the waves and the layers are.

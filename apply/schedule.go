@@ -69,6 +69,7 @@ func (r *run) beginSchedule() {
 // wait for.
 func (r *run) advance() {
 	r.toStart.Drain(r.start)
+	r.endGrace()
 	switch {
 	case r.Finished:
 	case r.Stopping:

@@ -107,6 +107,7 @@ type awaited struct {
 	buffered     loop.Buffer                // a change reported while the PATCH was in flight
 	unready      string                     // why it waits, by its status
 	graceTimerAt time.Time                  // when it will be judged again because its status grace ends
+	inGrace      bool                       // only its status grace keeps it waiting
 	backends     []object.ID                // Services that must have ready endpoints before it is ready
 	awaitsSchema bool                       // it is a definition whose new schema is waited for
 	unlabelled   bool                       // it does not carry the set's label

@@ -18,12 +18,18 @@ type Hooks struct {
 	// post-install hooks". When everything is applied and nothing that is waited for moves, the
 	// run ends: unready resources are Applied, with Result.Unready. Default: none follow.
 	Then string
+	// Last is set when nothing follows the run that a resource which turns out to be broken would
+	// have to stop: no deletion, no rollback, no other run. The run then ends without the status
+	// grace of custom resources on which nothing depends; their Result.Detail says so. It has no
+	// effect if hooks follow, or readiness is strict. Default: something may follow.
+	Last bool
 }
 
 // hooksWithin are the hooks of the plan that run with the resources of a wave.
 type hooksWithin struct {
 	hooks       Hooks
 	hooksOpen   int           // that run now
+	hooksLeft   int           // that have not ended
 	hooksEnded  chan hooksEnd // has room for all
 	hookResults []event.Result
 	hookErr     error
@@ -50,7 +56,7 @@ func (r *run) within(wave int) []ordering.PlannedHook {
 // addHooks makes waves wait for the hooks before them. With hooks, the run goes wave by wave.
 // Hooks end with ctx; the run's requests may outlive it.
 func (r *run) addHooks(ctx context.Context, hooks Hooks) {
-	r.hooks.Then = hooks.Then
+	r.hooks.Then, r.hooks.Last = hooks.Then, hooks.Last
 	if hooks.Within == nil || r.applier.DryRun || r.OnePass {
 		return
 	}
@@ -62,6 +68,7 @@ func (r *run) addHooks(ctx context.Context, hooks Hooks) {
 		if hook.Within {
 			r.applier.Schedule = Waves
 			r.waves[hook.ReadyBy].gatesPending++
+			r.hooksLeft++
 		}
 	}
 }
@@ -105,6 +112,7 @@ func (r *run) collectHooks() {
 		select {
 		case end := <-r.hooksEnded:
 			r.hooksOpen -= len(end.hooks)
+			r.hooksLeft -= len(end.hooks)
 			r.hookResults = append(r.hookResults, end.results...)
 			for _, hook := range end.hooks {
 				r.waves[hook.ReadyBy].gatesPending--

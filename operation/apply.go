@@ -48,7 +48,8 @@ type Apply struct {
 	// Plan is a reviewed plan that is applied exactly as it is, or not at all; nil without one.
 	Plan *PlanFile
 
-	to func(events.RunStart) report.Reporter // instead of the console; nil: the console
+	to       func(events.RunStart) report.Reporter // instead of the console; nil: the console
+	followed bool                                  // something that depends on its resources comes after it
 }
 
 // NewApply returns the default options.
@@ -65,6 +66,13 @@ func NewApply() Apply {
 // messages before the run begins. to is called once, with the first line of the run.
 func (a Apply) ReportTo(to func(events.RunStart) report.Reporter) Apply {
 	a.to = to
+	return a
+}
+
+// Followed returns the operation with something after it that depends on its resources, such as
+// the next cluster of a fleet: it waits for the status grace of all of them.
+func (a Apply) Followed() Apply {
+	a.followed = true
 	return a
 }
 

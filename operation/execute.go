@@ -90,6 +90,7 @@ func (a *Apply) printClientDryRun(ctx context.Context, c *console.Console, j ses
 // applyAround applies a stream without an apply set, with its hooks.
 func (a *Apply) applyAround(ctx context.Context, e execution) (event.Summary, error) {
 	around := a.setRun(e.session, e.notes).around(e.applier)
+	around.Last = !a.followed
 	prepared, summary, err := around.Prepare(ctx)
 	if err != nil {
 		return summary, err

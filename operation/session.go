@@ -76,6 +76,7 @@ func (a *Apply) openSet(ctx context.Context, e execution) (state.Run, error) {
 		*e.wayBack = fmt.Sprintf("to go back to revision %d: %s", revision, command)
 	}
 	run.OnExisting = func(existing []event.Existing, orders []string) error { return a.checkOrder(e, existing, orders) }
+	run.Last = !a.followed
 	user, account := "", run.Metadata.User
 	run.Metadata.User = func(ctx context.Context) string {
 		user = account(ctx)

@@ -65,6 +65,7 @@ func (r Run) attempt(ctx context.Context) (attempt, error) {
 	}
 	r.Applier.MayRecreate = r.recreatedSince(tried.record.entries())
 	around := r.around(&tried)
+	around.Last = r.endsWithApply(set)
 	tried.summary, tried.failure = r.applyStream(ctx, &tried, around)
 	last := []func() error{
 		func() error { return r.endWithDeletion(ctx, &tried) },
@@ -85,6 +86,14 @@ func (r Run) attempt(ctx context.Context) (attempt, error) {
 	tried.revision, tried.did = tried.record.number, tried.record.outcome(tried)
 	tried.did.Failure, tried.did.Pruned = r.reasonOf(tried.failure), tried.cleaned
 	return tried, tried.record.end(ctx, tried)
+}
+
+// endsWithApply reports whether nothing is deleted, released or undone after the stream is applied,
+// so that a resource that turns out to be broken then has stopped nothing. A set that is new has
+// nothing to prune, unless members of others are taken over.
+func (r Run) endsWithApply(set *set.Set) bool {
+	deletes := r.Prune && (r.TakeOver || set.Known()) || len(r.undone.created) > 0 || len(r.undone.adopted) > 0
+	return r.Last && !deletes && r.Undo == nil && len(r.Atomic) == 0
 }
 
 // applyStream applies the stream, and stores the run's revision before the first write.

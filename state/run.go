@@ -28,6 +28,10 @@ type Run struct {
 	// contains, once all of the stream is ready.
 	Prune   bool
 	Remover remove.Remover // also deletes objects that a failed run created, see Undo. Its Cluster defaults to the set's
+	// Last is set when nothing follows the run that needs its resources. If it also deletes nothing
+	// and is not undone when it fails, it ends without the status grace of resources on which
+	// nothing depends, see apply.Hooks.
+	Last bool
 	// TakeOver takes over a set of another tool, and members of other sets.
 	TakeOver bool
 	// Metadata is the history's data on the run, in addition to its plan and

@@ -23,6 +23,8 @@ type Around struct {
 	Hooks  hook.Hooks
 	Stream *apply.Stream
 	Plan   *ordering.Plan // of the apply
+	// Last is set when nothing follows the apply and its hooks, see apply.Hooks.
+	Last bool
 	// Operation returns the operation of the apply. It is called once, before the
 	// first write to the cluster.
 	Operation func(context.Context) (hook.Operation, error)
@@ -88,7 +90,7 @@ func (a *Around) Apply(ctx context.Context, prepared *apply.Prepared) (event.Sum
 	if changed {
 		prepared.Reread()
 	}
-	return prepared.Run(ctx, apply.Hooks{Within: a.within, Then: a.next()})
+	return prepared.Run(ctx, apply.Hooks{Within: a.within, Then: a.next(), Last: a.Last})
 }
 
 // pre runs the hooks before the apply, and reports whether it may have changed the cluster. Their

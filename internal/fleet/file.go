@@ -64,6 +64,18 @@ func (f *Fleet) Clusters() []Cluster {
 	return all
 }
 
+// WaitsFor reports whether anything may wait for the run on a cluster: another cluster, or the gate
+// of its cohort.
+func (f *Fleet) WaitsFor(c Cluster) bool {
+	if len(f.Cohorts) == 0 {
+		return false
+	}
+	last := f.Cohorts[len(f.Cohorts)-1]
+	at := slices.IndexFunc(last.Clusters, func(other Cluster) bool { return other.Name == c.Name })
+	startsAfter := len(last.Clusters) > last.MaxParallel && at < len(last.Clusters)-1
+	return at < 0 || startsAfter || last.Gate > 0
+}
+
 // OfContexts returns a fleet of contexts of the kubeconfig, each a cohort of its own: one
 // after the other, and none after a failure.
 func OfContexts(contexts []string) (*Fleet, error) {

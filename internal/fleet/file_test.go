@@ -96,3 +96,37 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// The run on a cluster ends the command only if nothing is started and no gate is held after it.
+func TestWhatWaitsForTheRunOnACluster(t *testing.T) {
+	cohort := func(parallel int, gate time.Duration, names ...string) Cohort {
+		c := Cohort{Name: "of " + names[0], MaxParallel: parallel, Gate: gate}
+		for _, name := range names {
+			c.Clusters = append(c.Clusters, Cluster{Name: name})
+		}
+		return c
+	}
+	for name, c := range map[string]struct {
+		cohorts []Cohort
+		waited  string // the clusters whose runs something waits for
+	}{
+		"one cluster":        {cohorts: []Cohort{cohort(1, 0, "a")}},
+		"all at once":        {cohorts: []Cohort{cohort(2, 0, "a", "b")}},
+		"one after another":  {cohorts: []Cohort{cohort(1, 0, "a", "b", "c")}, waited: "a b"},
+		"some at once":       {cohorts: []Cohort{cohort(2, 0, "a", "b", "c")}, waited: "a b"},
+		"a gate":             {cohorts: []Cohort{cohort(2, time.Minute, "a", "b")}, waited: "a b"},
+		"before a cohort":    {cohorts: []Cohort{cohort(2, 0, "a", "b"), cohort(1, 0, "c")}, waited: "a b"},
+		"cohorts, and gates": {cohorts: []Cohort{cohort(1, time.Minute, "a"), cohort(1, time.Minute, "b")}, waited: "a b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &Fleet{Cohorts: c.cohorts}
+			var waited []string
+			for _, cluster := range f.Clusters() {
+				if f.WaitsFor(cluster) {
+					waited = append(waited, cluster.Name)
+				}
+			}
+			require.Equal(t, c.waited, strings.Join(waited, " "))
+		})
+	}
+}

@@ -29,7 +29,12 @@ func (r *runner) apply(ctx context.Context, f *fleet.Fleet, op operation.Apply) 
 	stop := context.AfterFunc(ctx, func() { plain.Fprintln(r.out.Err, terminal.Interrupted) })
 	defer stop()
 	summary := fleet.Coordinator{
-		Apply:   func(ctx context.Context, c fleet.Cluster) fleet.Result { return r.applyTo(ctx, c, op, show) },
+		Apply: func(ctx context.Context, c fleet.Cluster) fleet.Result {
+			if f.WaitsFor(c) {
+				return r.applyTo(ctx, c, op.Followed(), show)
+			}
+			return r.applyTo(ctx, c, op, show)
+		},
 		Observe: r.observer(op), Events: show.event,
 	}.Run(ctx, f)
 	err := summaryError(ctx, summary)

@@ -84,6 +84,9 @@ type Judge struct {
 	Grace  time.Duration // how long a better status is waited for
 	Acted  bool          // the run has changed something, or waited for something
 	Acting bool          // it may still change something before it waits
+	// Unneeded is set when nothing depends on the object any more: a first meaningful status is
+	// not waited for.
+	Unneeded bool
 }
 
 // Assess returns the verdict on the readiness of a live object, as far as it can be
@@ -115,10 +118,14 @@ func (j Judge) Assess(applied Applied, live *unstructured.Unstructured) (a healt
 		return a, time.Time{}
 	}
 	switch waits := time.Now().Before(ends); {
+	case waits && a.NeedsGrace() && j.Unneeded:
+		a = j.Health.AfterGrace(a)
+		a.Reason += "; not waited for, because nothing depends on it"
+		return a, time.Time{}
 	case waits:
 		switch {
 		case a.NoStatus:
-			a.Reason += fmt.Sprintf("; waiting %s for one, unless annotation ordapply.dev/ready-when says when it is ready", j.Grace)
+			a.Reason += fmt.Sprintf("; waiting up to %s for one, unless annotation ordapply.dev/ready-when says when it is ready", j.Grace)
 		case stale && a.Verdict == health.Ready:
 			a.Reason += "; it may refer to the spec before the change"
 		case before:
