@@ -74,6 +74,9 @@ func (r *removal) delete(i int) {
 			return func() {
 				r.steps[i].request.delivery.Answered(err)
 				r.handleDelete(i, err)
+				if err == nil && options.Foreground && r.isOfNewKind(live) {
+					r.collect(i)
+				}
 			}
 		},
 	})

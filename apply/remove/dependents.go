@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordapply/ordapply/internal/activity"
@@ -16,7 +17,16 @@ import (
 // An object whose dependents must be gone first is deleted in foreground. Only the garbage
 // collector can finish that: it learns of a new kind after up to half a minute, and never
 // of one whose objects it cannot list. So an object without known dependents is deleted in
-// background, which needs no collector.
+// background, which needs no collector. Dependents of a kind that is new are deleted by the run,
+// see collect.go.
+
+// dependents is what is known of objects whose dependents must be gone first.
+type dependents struct {
+	definitions []object.ID               // the CustomResourceDefinitions that this run deletes
+	newKinds    map[schema.GroupKind]bool // that the garbage collector may not know yet
+	owners      map[types.UID]bool        // of objects of the deleted definitions
+	ofNewKinds  map[types.UID]bool        // owners of objects of new kinds
+}
 
 // ownsPods reports whether Kubernetes' own controllers make Pods for a kind of object. They are
 // gone before their dependencies are deleted.
@@ -26,30 +36,45 @@ func ownsPods(id object.ID) bool { return id.MakesPods() || id.GroupKind() == "C
 // deletes. Their controller, which is deleted later, may have to remove finalizers of these
 // dependents. Kinds that cannot be listed count as without owners.
 func (r *removal) findOwners(ctx context.Context) {
-	r.owners = map[types.UID]bool{}
+	r.dependents = dependents{newKinds: map[schema.GroupKind]bool{}, owners: map[types.UID]bool{}, ofNewKinds: map[types.UID]bool{}}
 	if r.DryRun || r.NoWait || !r.deletesCustomResources() {
 		return
 	}
-	var definitions []object.ID
+	var young []bool
 	for i := range r.steps {
 		if s := &r.steps[i]; s.ID.IsCRD() && s.live != nil {
-			definitions = append(definitions, s.ID)
+			r.definitions = append(r.definitions, s.ID)
+			young = append(young, isNew(s.live))
 		}
 	}
 	search := r.contents()
 	var mu sync.Mutex
-	activity.Each(len(definitions), r.Workers, func(n int) {
-		found, _ := search.OfKind(ctx, definitions[n])
+	activity.Each(len(r.definitions), r.Workers, func(n int) {
+		found, _ := search.OfKind(ctx, r.definitions[n])
 		mu.Lock()
 		defer mu.Unlock()
 		for _, obj := range found {
-			for _, ref := range obj.GetOwnerReferences() {
-				if ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion {
-					r.owners[ref.UID] = true
-				}
+			if young[n] {
+				r.newKinds[obj.GroupVersionKind().GroupKind()] = true
+			}
+			for _, owner := range blockedBy(obj) {
+				r.owners[owner] = true
+				r.ofNewKinds[owner] = r.ofNewKinds[owner] || young[n]
 			}
 		}
 	})
+}
+
+// blockedBy returns the owners that are gone only after an object, if they are deleted in
+// foreground.
+func blockedBy(obj *unstructured.Unstructured) []types.UID {
+	var owners []types.UID
+	for _, ref := range obj.GetOwnerReferences() {
+		if ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion {
+			owners = append(owners, ref.UID)
+		}
+	}
+	return owners
 }
 
 func (r *removal) deletesCustomResources() bool {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/applyset"
@@ -27,8 +26,8 @@ type removal struct {
 	toStart   loop.Queue  // steps that wait for nothing any more
 	order     *loop.Graph // of the requests of the steps
 	watches   *loop.Watches
-	owners    map[types.UID]bool // of dependents that must be gone first, see dependents.go
 
+	dependents
 	waveState
 }
 

@@ -77,6 +77,7 @@ func (c *Scripted) Delete(ctx context.Context, kind kube.Kind, read *unstructure
 	c.Deletes[id]++
 	if o.Foreground {
 		c.Foreground = append(c.Foreground, id)
+		e.Never = e.Never || c.Uncollected
 	}
 	if n < len(e.Errs) {
 		return e.Errs[n]

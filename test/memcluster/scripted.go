@@ -43,6 +43,9 @@ type Scripted struct {
 	// Outside are objects outside the stream, as a watch first lists them;
 	// nil: it does not exist.
 	Outside map[object.ID]*unstructured.Unstructured
+	// Uncollected is set for a cluster without a garbage collector: an object that is deleted in
+	// foreground stays until it is deleted in background.
+	Uncollected bool
 	// Lists is set when each watch first lists the stored objects.
 	Lists bool
 	// ContainerLog returns the lines that a container has logged; nil: none.
