@@ -45,7 +45,7 @@ type reply struct {
 // submit queues a request of a step for a worker.
 func (r *run) submit(i int, q request.Request) {
 	r.expectAnswer(i)
-	sender := r.sender
+	sender := &r.sender // it does not change
 	r.Queue = append(r.Queue, loop.Task{
 		Do: func(ctx context.Context) func() {
 			answer, err := sender.Send(ctx, q)

@@ -113,7 +113,8 @@ func (r *run) wire() {
 	a := r.applier
 	r.sender = a.sender(r.snapshot.Manifests...)
 	r.watches = loop.NewWatches(&r.Loop, a.Cluster, a.Membership.Set, loop.WatchRun{
-		Object:    func(i int) (kube.Kind, object.ID, bool) { s := &r.steps[i]; return s.kind, s.target(), s.unlabelled },
+		ID:        func(i int) object.ID { return r.steps[i].target() },
+		Kind:      func(i int) (kube.Kind, bool) { s := &r.steps[i]; return s.kind, s.unlabelled },
 		IsAwaited: func(i int) bool { return r.steps[i].isAwaited() },
 		UID:       func(i int) string { return r.steps[i].applied.UID },
 		OnChange:  r.handleChange,
@@ -148,7 +149,7 @@ func (r *run) close() {
 
 // summary returns the outcome of every step, and joins the errors.
 func (r *run) summary() (event.Summary, error) {
-	s := event.Summary{Took: r.took}
+	s := event.Summary{Took: r.took, Results: make([]event.Result, 0, len(r.steps))}
 	for i := range r.steps {
 		st := &r.steps[i]
 		s.Results = append(s.Results, event.Result{

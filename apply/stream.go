@@ -153,7 +153,6 @@ func sample(ids []object.ID) string {
 func NewStream(inputs []Input, scope Scope) (*Stream, error) {
 	s := &Stream{Objects: make(map[object.ID]*unstructured.Unstructured, len(inputs)), BeforeHooks: map[object.ID]bool{}, Defaulted: map[object.ID]bool{}, kind: scope.Kind, annotationsLeft: map[string][]object.ID{}}
 	crds := streamKindScopes(inputs)
-	sources := map[object.ID]string{}
 	var errs []error
 	for _, in := range inputs {
 		obj, err := scope.placed(in.Object, crds)
@@ -186,7 +185,7 @@ func NewStream(inputs []Input, scope Scope) (*Stream, error) {
 		}
 		if twin, ok := s.Objects[r.ID]; ok {
 			if !reflect.DeepEqual(twin.Object, obj.Object) {
-				errs = append(errs, fmt.Errorf("%s: %s is already defined in %s, with different contents: keep one of them", in.Source, r.ID, sources[r.ID]))
+				errs = append(errs, fmt.Errorf("%s: %s is already defined in %s, with different contents: keep one of them", in.Source, r.ID, s.sourceOf(r.ID)))
 			}
 			continue
 		}
@@ -203,9 +202,15 @@ func NewStream(inputs []Input, scope Scope) (*Stream, error) {
 			s.BeforeHooks[r.ID] = true
 		}
 		s.Resources = append(s.Resources, r)
-		s.Objects[r.ID], sources[r.ID] = obj, in.Source
+		s.Objects[r.ID] = obj
 	}
 	return s, errors.Join(errs...)
+}
+
+// sourceOf returns the source of a resource of the stream.
+func (s *Stream) sourceOf(id object.ID) string {
+	i := slices.IndexFunc(s.Resources, func(r ordering.Resource) bool { return r.ID == id })
+	return s.Resources[i].Source
 }
 
 // withOwnMetadata returns an object that shares everything but its metadata

@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -71,4 +72,30 @@ func TestSharedFields(t *testing.T) {
 	require.Len(t, shared, 2)
 	_, err := shared.convert(item("broken", "{"))
 	require.Error(t, err)
+}
+
+// Metadata with and without each field is what the library makes of it.
+func TestConvertedMetadata(t *testing.T) {
+	now, grace := metav1.NewTime(time.Unix(1, 0)), int64(30)
+	whole := metav1.ObjectMeta{
+		Name: "a", GenerateName: "a-", Namespace: "shop", SelfLink: "/a", UID: "u", ResourceVersion: "1", Generation: 2,
+		CreationTimestamp: now, DeletionTimestamp: &now, DeletionGracePeriodSeconds: &grace,
+		Labels: map[string]string{"app": "a"}, Annotations: map[string]string{"note": "", "other": "x"},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "p", UID: "q"}}, Finalizers: []string{"f"},
+	}
+	all := reflect.ValueOf(whole)
+	for i := range all.NumField() {
+		name := all.Type().Field(i).Name
+		require.True(t, name == "ManagedFields" || !all.Field(i).IsZero(), "the test leaves out %s", name)
+		one, without := metav1.ObjectMeta{}, whole
+		reflect.ValueOf(&one).Elem().Field(i).Set(all.Field(i))
+		reflect.ValueOf(&without).Elem().Field(i).SetZero()
+		for _, m := range []metav1.ObjectMeta{one, without, whole} {
+			want, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&metav1.PartialObjectMetadata{ObjectMeta: m})
+			require.NoError(t, err)
+			got, err := sharedFields{}.convert(&metav1.PartialObjectMetadata{ObjectMeta: m})
+			require.NoError(t, err)
+			require.Equal(t, want, got.Object, name)
+		}
+	}
 }

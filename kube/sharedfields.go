@@ -2,6 +2,7 @@ package kube
 
 import (
 	"fmt"
+	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,15 +14,52 @@ import (
 // list, which must not be changed.
 type sharedFields map[string]any
 
-// convert returns the metadata of an object without its type.
+// convert returns the metadata of an object without its type. The fields that most objects have
+// are converted without reflection, which takes longer and more memory.
 func (s sharedFields) convert(item *metav1.PartialObjectMetadata) (*unstructured.Unstructured, error) {
-	entries := item.ManagedFields
-	item.ManagedFields = nil
-	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(item)
-	if err == nil && len(entries) > 0 {
-		object["metadata"].(map[string]any)["managedFields"], err = s.of(entries)
+	common, rest := &item.ObjectMeta, item.ObjectMeta
+	rest.Name, rest.Namespace, rest.UID, rest.ResourceVersion, rest.Generation = "", "", "", "", 0
+	rest.CreationTimestamp, rest.Labels, rest.Annotations, rest.ManagedFields = metav1.Time{}, nil, nil, nil
+	fields := make(map[string]any, 8) // mostly no more
+	var err error
+	if !reflect.DeepEqual(rest, metav1.ObjectMeta{}) {
+		if fields, err = runtime.DefaultUnstructuredConverter.ToUnstructured(&rest); err != nil {
+			return nil, err
+		}
 	}
-	return &unstructured.Unstructured{Object: object}, err
+	setText(fields, "name", common.Name)
+	setText(fields, "namespace", common.Namespace)
+	setText(fields, "uid", string(common.UID))
+	setText(fields, "resourceVersion", common.ResourceVersion)
+	if common.Generation != 0 {
+		fields["generation"] = common.Generation
+	}
+	if !common.CreationTimestamp.IsZero() {
+		fields["creationTimestamp"] = common.CreationTimestamp.ToUnstructured()
+	}
+	setTexts(fields, "labels", common.Labels)
+	setTexts(fields, "annotations", common.Annotations)
+	if len(common.ManagedFields) > 0 {
+		fields["managedFields"], err = s.of(common.ManagedFields)
+	}
+	return &unstructured.Unstructured{Object: map[string]any{"metadata": fields}}, err
+}
+
+func setText(fields map[string]any, name, text string) {
+	if text != "" {
+		fields[name] = text
+	}
+}
+
+func setTexts(fields map[string]any, name string, texts map[string]string) {
+	if len(texts) == 0 {
+		return
+	}
+	all := make(map[string]any, len(texts))
+	for key, text := range texts {
+		all[key] = text
+	}
+	fields[name] = all
 }
 
 // of returns the converted entries.

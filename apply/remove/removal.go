@@ -46,9 +46,10 @@ func newRemoval(m Remover, order *ordering.Deletion, live map[object.ID]*unstruc
 		waveState: waveState{wave: -1, waves: make([]removeWave, order.Waves)},
 	}
 	r.watches = loop.NewWatches(&r.Loop, m.Cluster, m.Set, loop.WatchRun{
-		Object: func(i int) (kube.Kind, object.ID, bool) {
+		ID: func(i int) object.ID { return r.steps[i].ID },
+		Kind: func(i int) (kube.Kind, bool) {
 			s := &r.steps[i]
-			return s.kind, s.ID, applyset.Owner(s.live) != m.Set
+			return s.kind, applyset.Owner(s.live) != m.Set
 		},
 		IsAwaited: func(i int) bool { return !r.steps[i].state.Final() },
 		UID:       func(i int) string { return string(r.steps[i].live.GetUID()) },

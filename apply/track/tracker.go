@@ -10,6 +10,7 @@
 package track
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ordapply/ordapply/apply/event"
@@ -81,6 +82,7 @@ func (t *Tracker) Extend(plan *ordering.Plan) Extension {
 	}
 	t.Plan = plan
 	t.Waves = append(t.Waves, make([]Wave, len(plan.Waves)-len(t.Waves))...)
+	t.Resources = slices.Grow(t.Resources, more.Resources)
 	for i := len(t.Resources); i < len(plan.Steps); i++ {
 		s := &plan.Steps[i]
 		t.Resources = append(t.Resources, Resource{ID: s.ID, State: event.Pending, Queued: t.Started})

@@ -12,22 +12,27 @@ import (
 // Gates sets the gates of the plan from the annotations of resources. ungated
 // reports whether the run does not wait for a resource after its PATCH.
 func Gates(plan *ordering.Plan, stream *apply.Stream, wait bool) (ungated func(object.ID) bool, err error) {
-	held := map[object.ID]bool{}
+	own := map[object.ID]bool{} // whether the run waits, for resources with the annotation
 	var errs []error
 	for i := range plan.Steps {
 		s := &plan.Steps[i]
 		switch value, given := stream.Objects[s.ID].GetAnnotations()[ordering.WaitAnnotation]; {
 		case !given:
-			held[s.ID] = wait
 		case value == "ready":
-			held[s.ID], s.Gate, s.ReadyBy = true, ordering.Ready, s.Due
+			own[s.ID], s.Gate, s.ReadyBy = true, ordering.Ready, s.Due
 		case value == "none" || value == "applied":
-			s.Gate = ordering.Applied
+			own[s.ID], s.Gate = false, ordering.Applied
 		default:
 			errs = append(errs, fmt.Errorf("%s: annotation %s: %q: write none, applied or ready%s", s.ID, ordering.WaitAnnotation, value, at(s.Source)))
 		}
 	}
-	return func(id object.ID) bool { return !held[id] }, errors.Join(errs...)
+	ungated = func(id object.ID) bool {
+		if held, given := own[id]; given {
+			return !held
+		}
+		return !wait
+	}
+	return ungated, errors.Join(errs...)
 }
 
 // at returns the source of a manifest as the end of a message.

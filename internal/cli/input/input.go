@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -35,7 +34,7 @@ type Source struct {
 	option.Planning
 	// Findings receives the findings of stamping; if nil, they are printed.
 	Findings *fn.Findings
-	// DropText drops the text of documents and collects garbage early.
+	// DropText drops the text of documents.
 	DropText bool
 	// Outcome ends the error of an empty stream, "nothing was applied"; "" if the command writes
 	// nothing in any case.
@@ -140,9 +139,6 @@ func ReadEach[T any](ctx context.Context, c *console.Console, s *Source, name st
 		var all []T
 		var errs []error
 		err := s.eachFileOnce(ctx, c, name, func(source string, stream io.Reader) error {
-			if s.DropText && !c.IsShared() { // else other commands of this process read, too
-				stream = &gcTuningReader{Reader: stream}
-			}
 			found, err := read(source, stream)
 			all, errs = append(all, found...), append(errs, err)
 			return nil
@@ -164,34 +160,6 @@ func (s *Source) manifests(source string, stream io.Reader) ([]manifest.Manifest
 		}
 	}
 	return read, err
-}
-
-// gcTuningReader is a Reader that lowers the garbage collector's target as more of
-// the stream is read. Small streams produce little garbage; for large ones
-// memory should not double. GOGC overrides it.
-type gcTuningReader struct {
-	io.Reader
-	size int
-}
-
-func (c *gcTuningReader) Read(p []byte) (int, error) {
-	n, err := c.Reader.Read(p)
-	if percent := gcPercent(c.size + n); os.Getenv("GOGC") == "" && (c.size == 0 || percent != gcPercent(c.size)) {
-		debug.SetGCPercent(percent)
-	}
-	c.size += n
-	return n, err
-}
-
-// gcPercent returns the GC percentage for a stream size in bytes.
-func gcPercent(size int) int {
-	switch {
-	case size < 1<<20:
-		return 400
-	case size < 4<<20:
-		return 100
-	}
-	return 20
 }
 
 // reading describes the reading of a -f argument, for progress messages.

@@ -1,6 +1,10 @@
 package loop
 
-import "github.com/ordapply/ordapply/ordering"
+import (
+	"slices"
+
+	"github.com/ordapply/ordapply/ordering"
+)
 
 // Graph is a graph of waits.
 type Graph struct {
@@ -128,17 +132,24 @@ func (g *Graph) EachBlocked(node int, passed func(ordering.Gate) bool, visit fun
 func NoGate(ordering.Gate) bool { return false }
 
 // Queue holds nodes that may start.
-type Queue []int
+type Queue struct {
+	added []int // since the last start
+	later []int // the others, the next one at the end
+}
 
 // Add adds a node.
-func (q *Queue) Add(node int) { *q = append(*q, node) }
+func (q *Queue) Add(node int) { q.added = append(q.added, node) }
 
 // Drain starts the nodes in order, nodes that a start adds before the next.
 func (q *Queue) Drain(start func(node int)) {
-	for len(*q) > 0 {
-		next, rest := (*q)[0], (*q)[1:]
-		*q = nil
+	for len(q.added)+len(q.later) > 0 {
+		for _, node := range slices.Backward(q.added) {
+			q.later = append(q.later, node)
+		}
+		q.added = q.added[:0]
+		last := len(q.later) - 1
+		next := q.later[last]
+		q.later = q.later[:last]
 		start(next)
-		*q = append(*q, rest...)
 	}
 }

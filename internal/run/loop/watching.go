@@ -22,9 +22,10 @@ const (
 
 // WatchRun is the run whose steps wait for objects.
 type WatchRun struct {
-	// Object returns the object of a step. unlabelled is set when it lacks the label of the
-	// run's set.
-	Object    func(step int) (kind kube.Kind, id object.ID, unlabelled bool)
+	ID func(step int) object.ID // of a step's object
+	// Kind returns the kind of the object of a step that follows it. unlabelled is set when the
+	// object lacks the label of the run's set.
+	Kind      func(step int) (kind kube.Kind, unlabelled bool)
 	IsAwaited func(step int) bool   // changes of its object matter now
 	UID       func(step int) string // of the object that the step waits for
 	// OnChange is called for every object of the run that a watch reports, also for one with
@@ -39,7 +40,8 @@ type Watches struct {
 	loop     *Loop
 	cluster  kube.Cluster
 	selector WatchSelector
-	steps    map[object.ID]int
+	count    int               // of the steps
+	steps    map[object.ID]int // by their objects, from the first watch on
 	open     map[WatchKey]*watch
 	keys     map[int]WatchKey // of the steps that follow a watch
 	polled   map[int]bool     // steps whose objects are read every PollEvery
@@ -56,18 +58,34 @@ type watch struct {
 func NewWatches(l *Loop, cluster kube.Cluster, set string, run WatchRun) *Watches {
 	return &Watches{
 		run: run, loop: l, cluster: cluster, selector: NewWatchSelector(set),
-		steps: map[object.ID]int{}, open: map[WatchKey]*watch{}, keys: map[int]WatchKey{}, polled: map[int]bool{},
+		open: map[WatchKey]*watch{}, keys: map[int]WatchKey{}, polled: map[int]bool{},
 	}
 }
 
 // Count adds the object of a step.
 func (w *Watches) Count(step int, id object.ID) {
-	w.steps[id] = step
+	w.count = max(w.count, step+1)
+	if w.steps != nil {
+		w.steps[id] = step
+	}
 	w.selector.Count(id)
+}
+
+// index makes the steps known by their objects. Thousands of objects that are ready at once are
+// never watched.
+func (w *Watches) index() {
+	if w.steps != nil {
+		return
+	}
+	w.steps = make(map[object.ID]int, w.count)
+	for step := range w.count {
+		w.steps[w.run.ID(step)] = step
+	}
 }
 
 // Follow makes sure that changes of a step's object reach OnChange.
 func (w *Watches) Follow(step int) {
+	w.index()
 	key := w.keyOf(step)
 	if w.keys[step] != key {
 		w.Unfollow(step)
@@ -77,7 +95,7 @@ func (w *Watches) Follow(step int) {
 			one = &watch{end: func() {}}
 			w.open[key] = one
 			if !w.selector.Forbidden[key] {
-				kind, _, _ := w.run.Object(step)
+				kind, _ := w.run.Kind(step)
 				one.end = w.loop.StartWatch(w.cluster, key, kind, w.handle)
 			}
 		}
@@ -104,8 +122,8 @@ func (w *Watches) Unfollow(step int) {
 
 // keyOf returns the watch that reports a step's object.
 func (w *Watches) keyOf(step int) WatchKey {
-	kind, id, unlabelled := w.run.Object(step)
-	return w.selector.Of(kind, id, unlabelled)
+	kind, unlabelled := w.run.Kind(step)
+	return w.selector.Of(kind, w.run.ID(step), unlabelled)
 }
 
 // IsPolled reports whether a step's object is read again and again, as it may not be watched.
