@@ -27,6 +27,7 @@ type Loop struct {
 	Ctx     func() context.Context // for requests and watches; outlives an interrupt by grace
 	cancel  context.CancelFunc
 	workers sync.WaitGroup
+	timers  map[*time.Timer]bool // that have not fired
 }
 
 // End is whether and how a run ends.
@@ -68,6 +69,7 @@ func (l *Loop) StartWorkers(ctx context.Context, workers int) {
 	ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	l.Ctx = func() context.Context { return ctx }
 	l.tasks, l.results, l.notifications = make(chan Task), make(chan func()), make(chan func())
+	l.timers = map[*time.Timer]bool{}
 	for range workers {
 		l.workers.Go(func() {
 			for w := range l.tasks {
@@ -106,6 +108,9 @@ func (l *Loop) RunLoop(ctx context.Context, advance func()) {
 		advance()
 	}
 	l.cancel()
+	for timer := range l.timers {
+		timer.Stop() // it would keep the whole run in memory
+	}
 	close(l.tasks)
 	l.workers.Wait()
 }
@@ -175,7 +180,14 @@ func Ask[T any](l *Loop, request func(context.Context) (T, error), handle func(T
 // After makes the loop call fire when d has passed.
 func (l *Loop) After(d time.Duration, fire func()) {
 	notify := l.notifier(l.Ctx())
-	time.AfterFunc(d, func() { notify(fire) })
+	var timer *time.Timer
+	timer = time.AfterFunc(d, func() {
+		notify(func() {
+			delete(l.timers, timer)
+			fire()
+		})
+	})
+	l.timers[timer] = true
 }
 
 // Poster returns a function that makes the loop call functions, from any goroutine, as long as
