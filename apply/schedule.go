@@ -61,14 +61,20 @@ func (r *run) beginSchedule() {
 	}
 	for node := range r.order.Len() {
 		r.release(node)
-		r.toStart.Drain(r.start)
 	}
+	r.startNext()
 }
+
+// startNext starts the steps that wait for nothing, as long as the workers need more.
+func (r *run) startNext() { r.toStart.DrainWhile(r.HasRoom, r.start) }
+
+// isNext reports whether a step waits for nothing but a worker.
+func (r *run) isNext(i int) bool { return r.steps[i].state == event.Pending && !r.order.Waits(i) }
 
 // advance opens the next wave, or ends the run, when there is nothing left to
 // wait for.
 func (r *run) advance() {
-	r.toStart.Drain(r.start)
+	r.startNext()
 	r.endGrace()
 	switch {
 	case r.Finished:
@@ -134,8 +140,8 @@ func (r *run) openWave(wave int) {
 	}
 	for _, i := range members {
 		r.release(i)
-		r.toStart.Drain(r.start)
 	}
+	r.startNext()
 }
 
 func (r *run) closeWave() {

@@ -73,6 +73,31 @@ func TestTimeoutsOfEveryScope(t *testing.T) {
 	}
 }
 
+// Resources that no worker has taken yet are due, too: nothing is sent after a timeout.
+func TestTimeoutsOfWhatWasNotSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		manifests := map[string][]map[string]any{}
+		cluster := &memcluster.Scripted{Scripts: map[object.ID]memcluster.Script{}}
+		for i := range 1000 {
+			name := fmt.Sprint("p", i)
+			manifests["wave"] = append(manifests["wave"], testPod(name, 0, ""))
+			manifests["layer app/l0"] = append(manifests["layer app/l0"], annotated(testPod(name, 0, ""), "ordapply.dev/layer-timeout", "30s"))
+			cluster.Scripts[pod(name)] = memcluster.Script{Latency: 40 * time.Second}
+		}
+		for scope, applier := range map[string]apply.Applier{"layer app/l0": {}, "wave": {WaveTimeout: 20 * time.Second}} {
+			plan, stream := planOf(t, manifests[scope]...)
+			applier.Cluster = cluster
+			start := time.Now()
+			summary, err := applier.Run(t.Context(), plan, stream.Objects)
+			require.Error(t, err)
+			require.Less(t, time.Since(start), time.Minute, scope)
+			for _, r := range summary.Results {
+				require.Equal(t, event.TimedOut, r.State, "%s: %s %s", scope, r.ID, r.Detail)
+			}
+		}
+	})
+}
+
 // A resource with a longer timeout than its wave may use it, and its
 // dependents in the wave then proceed.
 func TestALongerTimeOfItsOwn(t *testing.T) {

@@ -37,7 +37,7 @@ func (r *run) onWaveTimeout(wave int) {
 func (r *run) isDue(i, wave int) bool {
 	s := &r.steps[i]
 	switch {
-	case s.state == event.Applying:
+	case s.state == event.Applying, r.isNext(i):
 		return s.Wave == wave
 	case s.state != event.Waiting:
 		return false
@@ -53,7 +53,7 @@ func (r *run) isDue(i, wave int) bool {
 // own.
 func (r *run) onLayerTimeout(layer int) {
 	for i := range r.steps {
-		if s := &r.steps[i]; isActive(s.state) && !s.gatePassed && s.ownTimeout == 0 && slices.Contains(r.clocks.Of(i), layer) {
+		if s := &r.steps[i]; (isActive(s.state) || r.isNext(i)) && !s.gatePassed && s.ownTimeout == 0 && slices.Contains(r.clocks.Of(i), layer) {
 			r.failTimeout(i, r.clocks.Limit(layer), r.clocks.Title(layer))
 		}
 	}

@@ -171,8 +171,11 @@ func (r Run) pruneCandidates(members set.Members) map[object.ID]*unstructured.Un
 	return gone
 }
 
-// staying returns the live members that are not gone with a prune.
+// staying returns the live members that are not gone with a prune; none if nothing is.
 func staying(members set.Members, gone map[object.ID]*unstructured.Unstructured) []*unstructured.Unstructured {
+	if len(gone) == 0 {
+		return nil
+	}
 	var left []*unstructured.Unstructured
 	for _, id := range slices.SortedFunc(maps.Keys(members.Live), object.Compare) {
 		if gone[id] == nil {

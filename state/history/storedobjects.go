@@ -25,8 +25,12 @@ type storedResource struct {
 
 // storeResources encodes the manifests of the revision, sorted by ID.
 func (r *Revision) storeResources() ([]storedResource, error) {
+	sorted := make([]*ordering.Resource, len(r.Resources))
+	for i := range r.Resources {
+		sorted[i] = &r.Resources[i]
+	}
+	slices.SortFunc(sorted, func(a, b *ordering.Resource) int { return object.Compare(a.ID, b.ID) })
 	var out []storedResource
-	sorted := slices.SortedFunc(slices.Values(r.Resources), func(a, b ordering.Resource) int { return object.Compare(a.ID, b.ID) })
 	for _, resource := range sorted {
 		text, err := json.Marshal(resource.Object)
 		if err != nil {

@@ -65,6 +65,9 @@ func (g *Graph) Release(node int) bool {
 	return g.holds[node] == 0
 }
 
+// Waits reports whether a node still waits for a Release.
+func (g *Graph) Waits(node int) bool { return g.holds[node] > 0 }
+
 // From returns the edges to the nodes that wait, or waited, for a node.
 func (g *Graph) From(node int) []Edge { return g.edges[node] }
 
@@ -141,8 +144,11 @@ type Queue struct {
 func (q *Queue) Add(node int) { q.added = append(q.added, node) }
 
 // Drain starts the nodes in order, nodes that a start adds before the next.
-func (q *Queue) Drain(start func(node int)) {
-	for len(q.added)+len(q.later) > 0 {
+func (q *Queue) Drain(start func(node int)) { q.DrainWhile(func() bool { return true }, start) }
+
+// DrainWhile is Drain as long as there is room for more.
+func (q *Queue) DrainWhile(hasRoom func() bool, start func(node int)) {
+	for len(q.added)+len(q.later) > 0 && hasRoom() {
 		for _, node := range slices.Backward(q.added) {
 			q.later = append(q.later, node)
 		}

@@ -194,6 +194,13 @@ func (l *Loop) After(d time.Duration, fire func()) {
 // the run lasts.
 func (l *Loop) Poster() func(then func()) { return l.notifier(l.Ctx()) }
 
+// HasRoom reports whether so few tasks are queued that a worker may soon have none. Thousands of
+// tasks in the queue would only take memory.
+func (l *Loop) HasRoom() bool { return len(l.Queue) < queuedTasks }
+
+// queuedTasks is the number of queued tasks with which no worker has to wait for the next.
+const queuedTasks = 256
+
 // IsIdle reports whether no request is in flight or queued: the run waits.
 func (l *Loop) IsIdle() bool { return l.InFlight == 0 && len(l.Queue) == 0 }
 
