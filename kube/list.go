@@ -127,7 +127,7 @@ func (c clients) listMetadata(ctx context.Context, kind Kind, namespace string, 
 	if err != nil {
 		return nil, "", withContextError(ctx, err)
 	}
-	objects, fields := make([]*unstructured.Unstructured, len(list.Items)), sharedFields{}
+	objects, fields := make([]*unstructured.Unstructured, len(list.Items)), &sharedFields{}
 	for i := range list.Items {
 		if objects[i], err = fields.convert(&list.Items[i]); err != nil {
 			return nil, "", err

@@ -61,7 +61,7 @@ func TestSharedFields(t *testing.T) {
 			{Manager: "ordapply", Operation: metav1.ManagedFieldsOperationApply, Time: &metav1.Time{Time: time.Unix(1, 0)}, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)},
 		}}}
 	}
-	shared := sharedFields{}
+	shared := &sharedFields{}
 	for name, fields := range map[string]string{"a": `{"f:data":{"f:x":{}}}`, "b": `{"f:data":{"f:x":{}}}`, "c": `{"f:data":{"f:y":{}}}`} {
 		want, err := runtime.DefaultUnstructuredConverter.ToUnstructured(item(name, fields))
 		require.NoError(t, err)
@@ -69,9 +69,16 @@ func TestSharedFields(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, got.Object)
 	}
-	require.Len(t, shared, 2)
+	require.Len(t, shared.managed, 2)
 	_, err := shared.convert(item("broken", "{"))
 	require.Error(t, err)
+	for _, app := range []string{"a", "a", "b"} {
+		one := item(app, "{}")
+		one.Labels = map[string]string{"app": app}
+		got, err := shared.convert(one)
+		require.NoError(t, err)
+		require.Equal(t, one.Labels, got.GetLabels())
+	}
 }
 
 // Metadata with and without each field is what the library makes of it.
@@ -93,7 +100,7 @@ func TestConvertedMetadata(t *testing.T) {
 		for _, m := range []metav1.ObjectMeta{one, without, whole} {
 			want, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&metav1.PartialObjectMetadata{ObjectMeta: m})
 			require.NoError(t, err)
-			got, err := sharedFields{}.convert(&metav1.PartialObjectMetadata{ObjectMeta: m})
+			got, err := (&sharedFields{}).convert(&metav1.PartialObjectMetadata{ObjectMeta: m})
 			require.NoError(t, err)
 			require.Equal(t, want, got.Object, name)
 		}

@@ -1,9 +1,11 @@
 package history
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"io"
 )
 
 // revisionIdentity decides whether two revisions of one cluster are the same. A change
@@ -30,10 +32,18 @@ func (r *Revision) digest(resources []storedResource) (string, error) {
 	for _, step := range r.Plan.Steps {
 		id.Waves[step.Wave] = append(id.Waves[step.Wave], storedID(step.ID))
 	}
-	text, err := json.Marshal(id)
-	if err != nil {
+	sum := sha256.New()
+	if err := json.NewEncoder(&withoutNewline{Writer: sum}).Encode(id); err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(text)
-	return "sha256:" + base64.RawURLEncoding.EncodeToString(sum[:]), nil
+	return "sha256:" + base64.RawURLEncoding.EncodeToString(sum.Sum(nil)), nil
+}
+
+// withoutNewline drops the newline with which json.Encoder ends a value, so that a long value need
+// not be in memory a second time, as json.Marshal returns it.
+type withoutNewline struct{ io.Writer }
+
+func (w *withoutNewline) Write(p []byte) (int, error) {
+	_, err := w.Writer.Write(bytes.TrimSuffix(p, []byte("\n")))
+	return len(p), err
 }
