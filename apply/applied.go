@@ -39,7 +39,9 @@ func (r *run) applied(i int, live *unstructured.Unstructured) {
 	}
 	s.answeredAt = time.Now()
 	r.recordCRDProgress(i)
-	s.owners.Left = write.RedactLeftFields(r.snapshot.Owner.LeftFields(s.ownFields, live), redact.NewReplacer(r.secretsOf(i)))
+	if m := s.managers; m != nil {
+		m.owners.Left = write.RedactLeftFields(r.snapshot.Owner.LeftFields(m.ownFields, live), redact.NewReplacer(r.secretsOf(i)))
+	}
 	s.judged.Start(live, s.unchanged && !r.madeWorkload)
 	r.recordChange(i, live)
 	r.move(i, event.Waiting, "")

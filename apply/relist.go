@@ -122,12 +122,14 @@ func (r *run) skipUnchanged(i int) bool {
 	same, live, whole := r.snapshot.IsUnchanged(i, s.read), s.read.Live, !s.read.Metadata
 	s.read.Live, s.before = nil, request.IdentityOf(live)
 	if live != nil {
-		s.owners.SharedWith = r.snapshot.Owner.SharedWith(live)
+		if with := r.snapshot.Owner.SharedWith(live); len(with) > 0 {
+			s.ofManagers().owners.SharedWith = with
+		}
 	}
 	if !same {
-		s.formerManagers = r.snapshot.Owner.FormerSetManagers(live)
 		if live != nil {
-			s.ownFields = r.snapshot.Owner.OwnEntries(live)
+			m := s.ofManagers()
+			m.former, m.ownFields = r.snapshot.Owner.FormerSetManagers(live), r.snapshot.Owner.OwnEntries(live)
 			s.carried = redact.Forms(r.secretive.ValuesIn(live)...)
 		}
 		if live != nil && whole && r.snapshot.Bodies.DependsOnLive(s.manifest) {

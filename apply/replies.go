@@ -34,8 +34,15 @@ func (r *run) handleReply(answer reply) {
 	case answer.err != nil:
 		r.retryOrFail(answer.step, answer)
 	default:
-		r.steps[answer.step].owners.Agreeing = answer.Agreeing
+		r.recordAgreeing(answer)
 		r.applied(answer.step, answer.Live)
+	}
+}
+
+// recordAgreeing records the managers in conflict whose fields keep their values.
+func (r *run) recordAgreeing(answer reply) {
+	if s := &r.steps[answer.step]; s.managers != nil || len(answer.Agreeing) > 0 {
+		s.ofManagers().owners.Agreeing = answer.Agreeing
 	}
 }
 
@@ -54,7 +61,8 @@ func (r *run) handleTakeover(answer reply) {
 		return
 	}
 	s := &r.steps[i]
-	s.migrationTried, s.owners.TakenFrom = true, append(s.owners.TakenFrom, answer.TakenFrom...)
+	m := s.ofManagers()
+	s.migrationTried, m.owners.TakenFrom = true, append(m.owners.TakenFrom, answer.TakenFrom...)
 	r.send(request.Patch, i)
 }
 

@@ -152,10 +152,14 @@ func (r *run) summary() (event.Summary, error) {
 	s := event.Summary{Took: r.took, Results: make([]event.Result, 0, len(r.steps))}
 	for i := range r.steps {
 		st := &r.steps[i]
+		var owners event.FieldOwners
+		if st.managers != nil {
+			owners = st.managers.owners
+		}
 		s.Results = append(s.Results, event.Result{
 			ID: st.target(), Layer: st.Layer, Wave: st.Wave, State: st.state, Waiting: st.reason, Detail: st.detail, Err: st.err,
 			Unchanged: st.unchanged, Assumed: st.assumed, Unready: st.leftUnready, FailedAttempts: st.Failed, Recreated: st.recreated,
-			Origin: r.originOf(i), FieldOwners: st.owners,
+			Origin: r.originOf(i), FieldOwners: owners,
 			Times: event.Times{Sent: st.sentAt, Applied: st.answeredAt, Done: st.doneAt},
 		})
 	}

@@ -60,14 +60,27 @@ type existing struct {
 	minEpoch        int                        // a read from an earlier epoch is outdated
 	before          request.Identity           // the object that was read before the PATCH; zero when none was
 	live            *unstructured.Unstructured // that whole object, if the PATCH depends on it
-	formerManagers  []string                   // field managers of sets that it was a member of
-	owners          event.FieldOwners
-	ownFields       []metav1.ManagedFieldsEntry // the fields that this manager applied before
-	takesOver       bool                        // fields of others are taken over before the PATCH
-	takenOver       *unstructured.Unstructured  // the object that they are on, if enough of it was read
-	joining         *write.Joining              // the object that only has to become a member, instead
-	listedBefore    bool                        // a list before the run showed whether it existed
-	origin          event.Origin                // proven by that list, and by the answer to the PATCH
+	managers        *managers                  // nil: nothing is known of them
+	takesOver       bool                       // fields of others are taken over before the PATCH
+	takenOver       *unstructured.Unstructured // the object that they are on, if enough of it was read
+	joining         *write.Joining             // the object that only has to become a member, instead
+	listedBefore    bool                       // a list before the run showed whether it existed
+	origin          event.Origin               // proven by that list, and by the answer to the PATCH
+}
+
+// managers is what is known of the field managers of a live object, of which most steps know none.
+type managers struct {
+	former    []string // of sets that it was a member of
+	owners    event.FieldOwners
+	ownFields []metav1.ManagedFieldsEntry // the fields that this manager applied before
+}
+
+// ofManagers returns what is known of the field managers, to be changed.
+func (s *step) ofManagers() *managers {
+	if s.managers == nil {
+		s.managers = &managers{}
+	}
+	return s.managers
 }
 
 // attempts is how far the PATCH of a step is.

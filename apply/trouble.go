@@ -87,7 +87,7 @@ func (r *run) retryOrFail(i int, answer reply) {
 // force where that is allowed. It reports whether it handled the error.
 func (r *run) resolveConflict(i int, err error) bool {
 	s := &r.steps[i]
-	switch ours := r.snapshot.Owner.ConflictsOnlyWithPrevious(err, s.formerManagers); {
+	switch ours := r.snapshot.Owner.ConflictsOnlyWithPrevious(err, s.ofManagers().former); {
 	case r.snapshot.Owner.ConflictsOnlyWithPlaceholder(err) && !r.applier.DryRun && !s.force:
 		s.force, s.migrationTried = true, false // migrate the fields that are not in the manifest afterwards
 		r.send(request.Patch, i)
