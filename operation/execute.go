@@ -30,7 +30,7 @@ func (a *Apply) execute(ctx context.Context, c *console.Console, j session) erro
 	from := j.metadata.Revision.OfRollback(j.metadata.Revision.Rollback)
 	reporters := outputs.Report(ctx, c, j.target, j.plan, j.files, report.Options{
 		Origin: events.Origin{SetName: events.SetName{ApplySet: a.Set}, Commit: from.Commit, Message: from.Message},
-		Output: a.Output, Schedule: j.schedule, DryRun: a.DryRun == "server", WaveTimeout: a.WaveTimeout, NoLive: a.NoLive, Quiet: a.Quiet, To: a.to, NoProgress: a.NoProgress,
+		Output: a.Output, Schedule: j.schedule, Rollback: j.metadata.Revision.Rollback > 0, DryRun: a.DryRun == "server", WaveTimeout: a.WaveTimeout, NoLive: a.NoLive, Quiet: a.Quiet, To: a.to, NoProgress: a.NoProgress,
 	})
 	reporters.Begin()
 	c.Log.Plan(j.plan)

@@ -130,6 +130,7 @@ func TestLiveOnATerminal(t *testing.T) {
 		}
 		apply(`, annotations: {ordapply.dev/layer: app/first, ordapply.dev/wave: "0"}`)
 		apply("").requireClean(t, `^applying 1 resource in 1 wave `, `^warning: 1 object of the stream lost order app since the last apply`, `^1 ready, in `)
+		require.Regexp(t, `^1 ready on https://\S+ \(context \S+\), in [0-9.]+m?s; 1 unchanged$`, strings.TrimSpace(apply("").screen.Text()), "nothing else stays")
 	})
 	t.Run("deletion asks", func(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(liveStream), 0o644))

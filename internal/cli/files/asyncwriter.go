@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -30,6 +31,8 @@ type Writer struct {
 
 	mu      sync.Mutex
 	pending []byte
+	held    []byte      // by Hold
+	late    *time.Timer // ends the time of Hold
 	closed  bool
 	err     error // the error that ended writing
 }
@@ -69,11 +72,52 @@ func same(a, b io.Writer) bool {
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if len(p) > 0 {
+		w.release()
+	}
+	w.add(p)
+	return len(p), nil
+}
+
+// Hold writes p before the text of the next Write, or when a time is over, but not if Drop
+// comes first. Text that is held already is written.
+func (w *Writer) Hold(p []byte, most time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.release()
+	w.held = bytes.Clone(p)
+	w.late = time.AfterFunc(most, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.release()
+	})
+}
+
+// Drop discards the held text, and reports whether there was any.
+func (w *Writer) Drop() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.unhold()) > 0
+}
+
+// release adds the held text.
+func (w *Writer) release() { w.add(w.unhold()) }
+
+// unhold returns the text that was held until now.
+func (w *Writer) unhold() []byte {
+	held := w.held
+	if w.held = nil; held != nil {
+		w.late.Stop()
+	}
+	return held
+}
+
+// add adds text to what is written, unless writing has ended.
+func (w *Writer) add(p []byte) {
 	if w.err == nil && !w.closed {
 		w.pending = append(w.pending, p...)
 		signal(w.wake)
 	}
-	return len(p), nil
 }
 
 // Close returns when everything was read, the reader is gone, or it has made no
@@ -82,6 +126,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 // reader that closed the pipe, such as head, is not an error.
 func (w *Writer) Close(ctx context.Context) error {
 	w.mu.Lock()
+	w.release()
 	w.closed = true
 	signal(w.wake)
 	w.mu.Unlock()

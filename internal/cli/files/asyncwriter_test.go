@@ -122,3 +122,39 @@ func TestOneWriterPerFile(t *testing.T) {
 	out, errs = Pair(file, &bytes.Buffer{})
 	require.NotSame(t, out, errs)
 }
+
+// Held text is written before the next text, when its time is over, or by Close, unless it was
+// dropped.
+func TestHeldText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got bytes.Buffer
+		w := NewWriter(&got)
+		shows := func(want string) {
+			t.Helper()
+			synctest.Wait()
+			require.Equal(t, want, got.String())
+			got.Reset()
+		}
+		w.Hold([]byte("first\n"), time.Second)
+		fmt.Fprint(w, "")
+		shows("")
+		fmt.Fprintln(w, "second")
+		shows("first\nsecond\n")
+		require.False(t, w.Drop(), "it is written")
+
+		w.Hold([]byte("dropped\n"), time.Second)
+		require.True(t, w.Drop())
+		require.False(t, w.Drop())
+		time.Sleep(2 * time.Second)
+		shows("")
+
+		w.Hold([]byte("late\n"), time.Second)
+		time.Sleep(2 * time.Second)
+		shows("late\n")
+		require.False(t, w.Drop())
+
+		w.Hold([]byte("last\n"), time.Second)
+		require.NoError(t, w.Close(t.Context()))
+		shows("last\n")
+	})
+}

@@ -30,7 +30,7 @@ func printed(t *testing.T, n, failing int, everyLine bool) []string {
 	for _, id := range ids {
 		plan.Steps = append(plan.Steps, ordering.Step{ID: id})
 	}
-	p := newPrinter(&connect.Target{}, Outputs{Out: err, Err: err}, false)
+	p := newPrinter(&connect.Target{}, Outputs{Out: err, Err: err}, Options{})
 	p.everyLine, p.results = everyLine, noResults
 	start := time.Unix(0, 0)
 	run := NewReporters(plan).add(p)

@@ -25,6 +25,8 @@ const minFrameInterval = 100 * time.Millisecond
 type live struct {
 	logReporter                // prints the lasting lines
 	stays       *bytes.Buffer  // output of the printer that is not on the terminal yet
+	held        int            // the length of stays that is held back until something is added; 0: none
+	heldUntil   time.Time      // the latest time of that
 	view        *terminal.View // with stays, owned by the goroutine of draw
 	options     terminal.ViewOptions
 	screen      *terminal.Screen
@@ -43,6 +45,8 @@ type logReporter interface {
 	Reporter
 	// result prints an event on standard output.
 	result(track.Transition)
+	// isNews reports whether an event of a resource says more than that it is unchanged.
+	isNews(track.Transition) bool
 }
 
 // liveTerminal returns the terminal to draw on. It returns nil if progress goes
@@ -83,6 +87,9 @@ func newLive(ctx context.Context, c *console.Console, lines logReporter, p *prin
 		ending:      make(chan struct{}), ended: make(chan struct{}),
 	}
 	p.err, p.shade = l.stays, l.screen.Shade
+	if p.first != nil {
+		p.first = l
+	}
 	return l
 }
 
@@ -99,7 +106,11 @@ func (l *live) Begin(run *track.Tracker) {
 func (l *live) Event(t track.Transition) {
 	l.result(t)
 	l.later(func() {
+		quiet := l.isHolding() && !l.isNews(t)
 		l.keep(l.view.Take(t.Event))
+		if l.held = 0; quiet { // a wave without changes adds no line either
+			l.held = l.stays.Len()
+		}
 		if t.Hook != nil && t.Kind != track.Progressed { // else the frame says it
 			l.logReporter.Event(t)
 		}
@@ -130,9 +141,31 @@ func (l *live) End(o events.Outcome) {
 	l.later(func() {
 		l.keep(l.view.End())
 		l.logReporter.End(o)
+		l.held = 0
 	})
 	close(l.ending)
 	files.AwaitWriter(l.interrupted, l.ended, nil)
+}
+
+// Hold implements holder.
+func (l *live) Hold(text []byte, most time.Duration) {
+	l.stays.Write(text)
+	l.held, l.heldUntil = l.stays.Len(), time.Now().Add(most)
+}
+
+// Drop implements holder.
+func (l *live) Drop() bool {
+	if !l.isHolding() {
+		return false
+	}
+	l.held = 0
+	l.stays.Reset()
+	return true
+}
+
+// isHolding reports whether all permanent lines are held back.
+func (l *live) isHolding() bool {
+	return l.held > 0 && l.held == l.stays.Len() && time.Now().Before(l.heldUntil)
 }
 
 // keep adds permanent lines.
@@ -223,6 +256,10 @@ func (a aboveFrames) Write(text []byte) (int, error) {
 // frame draws a frame below the permanent output. Errors of a closed terminal
 // are ignored.
 func (l *live) frame(lines []terminal.Line) {
-	_ = l.screen.Draw(l.stays.String(), lines, l.size[0], l.size[1])
-	l.stays.Reset()
+	lasting := ""
+	if !l.isHolding() {
+		lasting, l.held = l.stays.String(), 0
+		l.stays.Reset()
+	}
+	_ = l.screen.Draw(lasting, lines, l.size[0], l.size[1])
 }

@@ -35,7 +35,7 @@ func TestMessageAboveFrames(t *testing.T) {
 	}
 	plan := &ordering.Plan{Waves: []ordering.Wave{{}}, Steps: []ordering.Step{{ID: object.ID{Kind: "Namespace", Name: "shop"}}}}
 	out, errs := files.Pair(&strings.Builder{}, &strings.Builder{})
-	p := newPrinter(&connect.Target{}, Outputs{out, errs}, false)
+	p := newPrinter(&connect.Target{}, Outputs{out, errs}, Options{})
 	view := newLive(t.Context(), console.New(nil, drawn, drawn), p, p, terminal.ViewOptions{}, drawn)
 	reporters := NewReporters(plan).add(view)
 	reporters.live = view

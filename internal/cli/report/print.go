@@ -29,12 +29,25 @@ type printer struct {
 	dryRun   bool
 	width    int // of the names
 
+	first     holder // of the first line, until another one; nil: it is printed at once
 	everyLine bool   // also one for each unchanged resource
 	folded    int    // unchanged resources that no line was printed for yet
 	opened    string // the line of the open wave, until something in the wave changes
 	sharing   sharing
 	shade     func(terminal.Line) string // colours a line; nil: as it is
 }
+
+// holder is a writer of the lines of a printer that holds the first one back.
+type holder interface {
+	// Hold writes text before the next text, or after some time, unless Drop comes first.
+	Hold(text []byte, most time.Duration)
+	// Drop discards the held text, and reports whether there was any.
+	Drop() bool
+}
+
+// firstLineAfter is the time after which the first line is printed although none follows: until
+// then a run that changes nothing is over, or says nothing for an unusual time.
+const firstLineAfter = 2 * time.Second
 
 // results selects the line on standard output for each applied resource.
 type results int
@@ -45,8 +58,12 @@ const (
 	noResults
 )
 
-func newPrinter(at *connect.Target, o Outputs, dryRun bool) *printer {
-	return &printer{at: at.String(), out: o.Out, err: o.Err, dryRun: dryRun}
+func newPrinter(at *connect.Target, o Outputs, how Options) *printer {
+	p := &printer{at: at.String(), out: o.Out, err: o.Err, dryRun: how.DryRun}
+	if !how.Deletion && !how.Rollback && !how.DryRun {
+		p.first = o.Err
+	}
+	return p
 }
 
 // Begin implements Reporter.
@@ -63,7 +80,12 @@ func (p *printer) begin(doing, preposition, order string, run *track.Tracker) {
 	for _, s := range p.plan.Steps {
 		p.width = min(50, max(p.width, len(s.ID.String())))
 	}
-	plain.Fprintf(p.err, "%s %s %s %s%s\n", doing, planSize(p.plan), preposition, p.at, order)
+	line := plain.Sprintf("%s %s %s %s%s\n", doing, planSize(p.plan), preposition, p.at, order)
+	if p.first != nil && !p.everyLine {
+		p.first.Hold([]byte(line), firstLineAfter)
+	} else {
+		_, _ = io.WriteString(p.err, line)
+	}
 	_, _ = io.WriteString(p.err, ordering.Remarks(p.plan.Skipped, nil))
 	p.notes(p.plan.Notes)
 }
@@ -121,13 +143,24 @@ func (p *printer) Event(t track.Transition) {
 
 // news prints these words about a resource, or holds them back to print them for several.
 func (p *printer) news(t track.Transition, words string) {
-	if words != "" || t.Kind == track.Applied && !t.Unchanged || t.State == event.Deleting {
+	if changesOrWaits(t, words) {
 		p.openWave()
 	}
 	p.sharing.release(t, p.shared)
 	if !p.sharing.hold(t, words) {
 		p.line(p.padded(t.ID), words)
 	}
+}
+
+// changesOrWaits reports whether an event of a resource, with the words about it, belongs to a
+// change or a wait.
+func changesOrWaits(t track.Transition, words string) bool {
+	return words != "" || t.Kind == track.Applied && !t.Unchanged || t.State == event.Deleting
+}
+
+// isNews reports whether an event of a resource says more than that it is unchanged.
+func (p *printer) isNews(t track.Transition) bool {
+	return t.ID != (object.ID{}) && t.Hook == nil && !p.folds(t) && changesOrWaits(t, p.text(t))
 }
 
 // openWave prints the line of the open wave, once. A wave in which nothing changes has none.
@@ -339,8 +372,13 @@ func ResourceName(id object.ID) string {
 }
 
 // End prints the API server's warnings, and one line each about a trace that is
-// incomplete, the run, its rollback and its page.
+// incomplete, the run, its rollback and its page. If that is all that the run prints, the line
+// about the run replaces its first line.
 func (p *printer) End(o events.Outcome) {
+	where, notes := "", o.Summary.OwnerNotes()
+	if len(notes) == 0 && p.changesNothing(o) && p.first.Drop() {
+		where, p.folded = " on "+p.at, 0
+	}
 	p.unfold()
 	for _, text := range o.Warnings {
 		plain.Fprintf(p.err, "warning from the server: %s\n", text)
@@ -348,18 +386,25 @@ func (p *printer) End(o events.Outcome) {
 	if o.Untraced != nil {
 		plain.Message(p.err, "warning: ", "the trace is incomplete: "+o.Untraced.Error())
 	}
-	p.notes(o.Summary.OwnerNotes())
-	if words := p.summarize(o.Summary); words != "" { // otherwise the run did not start; the error says why
+	p.notes(notes)
+	if words := p.summarize(o.Summary, where); words != "" { // otherwise the run did not start; the error says why
 		p.total(words, o.State == "done")
 	}
 	if back := o.Rollback; back != nil {
-		if words := p.summarize(back.Summary); words != "" {
+		if words := p.summarize(back.Summary, ""); words != "" {
 			p.total(describeRollback(back.Revision)+": "+words, back.State == "done")
 		}
 	}
 	if o.Page != "" {
 		plain.Fprintf(p.err, "the page of this run: %s\n", o.Page)
 	}
+}
+
+// changesNothing reports whether a run whose first line may be held back changed nothing, without
+// a warning.
+func (p *printer) changesNothing(o events.Outcome) bool {
+	return p.first != nil && o.State == "done" && len(o.Warnings) == 0 && o.Untraced == nil &&
+		len(o.Summary.Results) > 0 && o.Summary.Unchanged() == len(o.Summary.Results)
 }
 
 // total prints the line about a whole run, in the colour of its outcome.
@@ -383,8 +428,9 @@ func describeRollback(revision int) string {
 	return fmt.Sprintf("rollback to revision %d", revision)
 }
 
-// summarize returns the number of resources by final state, and the duration.
-func (p *printer) summarize(s event.Summary) string {
+// summarize returns the number of resources by final state, where they are ("" or " on " and the
+// cluster), and the duration.
+func (p *printer) summarize(s event.Summary, where string) string {
 	byState := s.Counts()
 	byState[event.Deleted] -= s.Absent()
 	counts := byState.Text(p.words())
@@ -407,7 +453,7 @@ func (p *printer) summarize(s event.Summary) string {
 	if n := len(s.Hooks); n > 0 {
 		took += "; " + plain.Count(n, "hook") + " ran"
 	}
-	return counts + ", in " + took
+	return counts + where + ", in " + took
 }
 
 // hookName returns the display name of a hook: "pre-install hook Job

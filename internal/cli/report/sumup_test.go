@@ -18,7 +18,7 @@ func TestSummaryCountsAssumed(t *testing.T) {
 	s := event.Summary{Took: 2 * time.Second, Results: []event.Result{
 		{State: event.Ready}, {State: event.Ready, Assumed: true}, {State: event.Ready, Unchanged: true, Assumed: true}, {State: event.Failed},
 	}}
-	require.Equal(t, "3 ready, 1 failed, in 2s; 1 unchanged; 2 only assumed ready", (&printer{}).summarize(s))
+	require.Equal(t, "3 ready, 1 failed, in 2s; 1 unchanged; 2 only assumed ready", (&printer{}).summarize(s, ""))
 }
 
 // The line about a run, and that about its rollback, have the colour of their outcome, if the

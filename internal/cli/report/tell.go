@@ -164,6 +164,7 @@ type Options struct {
 	NoLive      bool // lines on a terminal too
 	Quiet       bool // no progress, and no results as text
 	Deletion    bool
+	Rollback    bool                           // to an earlier revision
 	To          func(events.RunStart) Reporter // instead of the console; nil: the console
 	NoProgress  bool                           // results and the summary only: the caller reports progress
 }
@@ -173,7 +174,7 @@ type Options struct {
 // omitted, since the progress includes them. Reporters that may block on a slow reader at the
 // end come last.
 func (o Outputs) Report(ctx context.Context, c *console.Console, on *connect.Target, plan *ordering.Plan, files *Files, how Options) *Reporters {
-	p := newPrinter(on, o, how.DryRun)
+	p := newPrinter(on, o, how)
 	p.everyLine = c.Log != nil
 	var lines logReporter = p
 	if how.Deletion {
