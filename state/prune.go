@@ -28,6 +28,9 @@ import (
 // kinds and namespaces to the rest. Members that an annotation protects leave the
 // set. It reports whether no member is left that the stream does not contain.
 func (r Run) prune(ctx context.Context, set *set.Set, adopted history.Adoptions) (event.Summary, bool, error) {
+	if r.isFirst(set) {
+		return event.Summary{}, true, nil
+	}
 	members, err := set.Members(activity.For(ctx, "for the prune"))
 	if err != nil {
 		return event.Summary{}, false, fmt.Errorf("prune: %w", err)
@@ -63,6 +66,12 @@ func (r Run) prune(ctx context.Context, set *set.Set, adopted history.Adoptions)
 	set.ForgetFormer(func(id object.ID) bool { return slices.Contains(left, id) || !complete && gone[id] == nil })
 	left = slices.Concat(left, r.members(), members.PossibleMembers())
 	return summary, complete, set.Narrow(ctx, left, members.Unknown)
+}
+
+// isFirst reports whether the set had no members before the run, and takes over none: only the
+// stream's are members now.
+func (r Run) isFirst(set *set.Set) bool {
+	return !r.TakeOver && len(set.TakenFrom()) == 0 && set.WasEmpty(r.members())
 }
 
 // isEmpty reports whether nothing in the stream would be a member: hooks, also Argo CD's

@@ -60,13 +60,24 @@ func (s *Set) FindLost(ctx context.Context, sent ...object.ID) {
 			probe.Parent.Kinds = append(probe.Parent.Kinds, gvk.GroupKind())
 		}
 	}
-	found, _ := probe.members(ctx, search())
+	found, err := probe.members(ctx, search())
 	for _, id := range sent {
 		delete(found.Live, id)
+	}
+	if err == nil && len(found.Live)+len(found.Unknown)+len(found.Unverified) == 0 {
+		s.emptyKinds = probe.Parent.Kinds
 	}
 	if len(found.Live) > 0 {
 		s.damage, s.Parent = recordsLost, s.Parent.WithMembers(slices.Collect(maps.Keys(found.Live)))
 	}
+}
+
+// WasEmpty reports whether FindLost proved that no object of the kinds of these resources carried
+// the label of the set.
+func (s *Set) WasEmpty(resources []object.ID) bool {
+	return s.emptyKinds != nil && !slices.ContainsFunc(resources, func(id object.ID) bool {
+		return !slices.Contains(s.emptyKinds, schema.GroupKind{Group: id.Group, Kind: id.Kind})
+	})
 }
 
 func (s *Set) searchError(why error) error {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordapply/ordapply/applyset"
@@ -51,6 +52,7 @@ type Set struct {
 	former           formerMembers
 	taken            []inventory.Inventory // see TakenFromAnnotation
 	historyIndex     *history.Index        // as Recover read it
+	emptyKinds       []schema.GroupKind    // of which FindLost proved that no object had the label
 }
 
 // liveParent is the parent on the cluster, as it was last read or written.
