@@ -179,11 +179,13 @@ func change(m object.Meta, s stamp.Stamp, emitted map[string]string) Change {
 // reportIdle adds findings about selectors that matched nothing; build files do
 // not count.
 func (d Planner) reportIdle(metas []object.Meta, out *Decision, excluded []bool) {
-	var placed []sortorder.Placement
-	var considered []object.Meta
-	for i, p := range out.Placements {
-		if !excluded[i] {
-			placed, considered = append(placed, p), append(considered, metas[i])
+	placed, considered := out.Placements, metas
+	if slices.Contains(excluded, true) {
+		placed, considered = nil, nil
+		for i, p := range out.Placements {
+			if !excluded[i] {
+				placed, considered = append(placed, p), append(considered, metas[i])
+			}
 		}
 	}
 	severity := Warning

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/ordapply/ordapply/internal/plan/edges"
 	"github.com/ordapply/ordapply/internal/plan/stamp"
@@ -37,12 +38,18 @@ func arrange(resources []ordering.Resource) (plan *ordering.Plan, ok bool) {
 	return planOf(d), true
 }
 
+// firstOfEach returns the first resource with each ID: the list itself if all differ.
 func firstOfEach(resources []ordering.Resource) []ordering.Resource {
-	seen := make(map[object.ID]bool, len(resources))
-	out := make([]ordering.Resource, 0, len(resources))
-	for _, r := range resources {
-		if !seen[r.ID] {
-			seen[r.ID] = true
+	first := make(map[object.ID]int, len(resources))
+	for i, r := range slices.Backward(resources) {
+		first[r.ID] = i
+	}
+	if len(first) == len(resources) {
+		return resources
+	}
+	out := make([]ordering.Resource, 0, len(first))
+	for i, r := range resources {
+		if first[r.ID] == i {
 			out = append(out, r)
 		}
 	}

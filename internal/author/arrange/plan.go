@@ -147,18 +147,13 @@ func referenceIDs(metas []object.Meta) []object.ID {
 // each. Annotations of an earlier run are removed.
 func (s Stream) resources() ([]ordering.Resource, []object.ID) {
 	out, ids, shared := make([]ordering.Resource, 0, len(s.Metas)), referenceIDs(s.Metas), sharedNames(s.Metas)
+	ofLayer := map[int]map[string]string{}
 	for i, m := range s.Metas {
 		if s.Stamps[i].Order == "" {
 			continue
 		}
-		stamped := make(map[string]string, len(m.Annotations)+2)
-		maps.Copy(stamped, m.Annotations)
-		for _, key := range keys.Written(m) {
-			delete(stamped, key)
-		}
-		maps.Copy(stamped, s.Stamps[i].Annotations())
 		r := ordering.Resource{Meta: m}
-		r.ID, r.Annotations = ids[i], stamped
+		r.ID, r.Annotations = ids[i], s.stamped(i, ofLayer)
 		r.RenameGroup = m.Annotations[namePrefixes] + " " + m.Annotations[nameSuffixes]
 		if id, _ := originalID(m); shared[id] {
 			r.PreviousName = id.Name
@@ -169,4 +164,28 @@ func (s Stream) resources() ([]ordering.Resource, []object.ID) {
 		out = append(out, r)
 	}
 	return out, ids
+}
+
+// stamped returns the annotations of a resource with its stamp, without those of an earlier
+// run. The resources of one layer of ours that have no others share them in ofLayer, by rank.
+func (s Stream) stamped(i int, ofLayer map[int]map[string]string) map[string]string {
+	m := s.Metas[i]
+	if len(m.Annotations) > 0 || !s.Ours[i] {
+		return withStamp(m, s.Stamps[i])
+	}
+	rank := s.Placements[i].Layer.Rank
+	if ofLayer[rank] == nil {
+		ofLayer[rank] = withStamp(m, s.Stamps[i])
+	}
+	return ofLayer[rank]
+}
+
+func withStamp(m object.Meta, s stamp.Stamp) map[string]string {
+	out := make(map[string]string, len(m.Annotations)+2)
+	maps.Copy(out, m.Annotations)
+	for _, key := range keys.Written(m) {
+		delete(out, key)
+	}
+	maps.Copy(out, s.Annotations())
+	return out
 }

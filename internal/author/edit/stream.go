@@ -33,7 +33,7 @@ func Read(in []byte) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Stream{}
+	s := &Stream{documents: make([]document, 0, len(chunks)), metas: make([]object.Meta, 0, len(chunks))}
 	for i, chunk := range chunks {
 		chunk = withoutSeparators(chunk)
 		nodes, err := tree.ParseChunk(chunk)

@@ -2,27 +2,30 @@ package edges
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/plain"
+	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
 
 // usedOrderSource is a frame whose annotations the stream carries.
 type usedOrderSource struct {
 	orderSource ordering.OrderSource
-	resources   []ordering.Resource
 	name        string
-	key         string // an annotation of the first resource
+	count       int       // how many resources have one
+	first       object.ID // of the resources that have one
+	key         string    // an annotation of the first resource
 }
 
 // framesOf lists the frames of a scope: of its planned resources, or else of the
 // resources that a selection leaves out.
 func (d *Declarations) framesOf(s scope) []usedOrderSource {
-	if found := framesShown(d.resourcesAt(s.resources)); len(found) > 0 {
+	if found := d.framesShown(s.resources); len(found) > 0 {
 		return found
 	}
-	return framesShown(d.resourcesAt(s.excluded))
+	return d.framesShown(s.excluded)
 }
 
 // placeByOrderSource chooses the frame of a scope and places its resources.
@@ -31,7 +34,7 @@ func (d *Declarations) placeByOrderSource(s scope) ordering.OrderSource {
 	frame := d.chooseOrderSource(s, found)
 	for _, f := range found {
 		if f.orderSource != frame {
-			d.Notes = append(d.Notes, fmt.Sprintf("%s%s %s, which are ignored: %s", plain.Count(len(f.resources), "resource"), s.where(), f.describe(), rulesOut(frame)))
+			d.Notes = append(d.Notes, fmt.Sprintf("%s%s %s, which are ignored: %s", plain.Count(f.count, "resource"), s.where(), f.describe(), rulesOut(frame)))
 		}
 	}
 	switch frame {
@@ -47,36 +50,32 @@ func (d *Declarations) placeByOrderSource(s scope) ordering.OrderSource {
 
 // describe describes the annotations of the frame's resources.
 func (f usedOrderSource) describe() string {
-	if len(f.resources) == 1 {
+	if f.count == 1 {
 		return "has " + f.name
 	}
 	return "have " + f.name
 }
 
-// framesShown returns the frames whose annotations are on resources.
-func framesShown(resources []ordering.Resource) []usedOrderSource {
+// framesShown returns the frames whose annotations are on resources, given by index.
+func (d *Declarations) framesShown(resources []int) []usedOrderSource {
 	all := []usedOrderSource{
 		{orderSource: ordering.OrderSourceStamps, name: "a SortOrder's stamps"},
 		{orderSource: ordering.OrderSourceArgoCD, name: "Argo CD's waves or hooks"},
 		{orderSource: ordering.OrderSourceHelm, name: "Helm's groups"},
 	}
-	for _, r := range resources {
+	for _, i := range resources {
+		r := d.resource(i)
 		for f, key := range []string{stampKey(r), argoKey(r), helmKey(r)} {
-			if key != "" {
-				all[f].resources = append(all[f].resources, r)
-				if all[f].key == "" {
-					all[f].key = key
-				}
+			if key == "" {
+				continue
 			}
+			if all[f].count == 0 {
+				all[f].key, all[f].first = key, r.ID
+			}
+			all[f].count++
 		}
 	}
-	var found []usedOrderSource
-	for _, f := range all {
-		if len(f.resources) > 0 {
-			found = append(found, f)
-		}
-	}
-	return found
+	return slices.DeleteFunc(all, func(f usedOrderSource) bool { return f.count == 0 })
 }
 
 func (d *Declarations) chooseOrderSource(s scope, found []usedOrderSource) ordering.OrderSource {
@@ -88,8 +87,7 @@ func (d *Declarations) chooseOrderSource(s scope, found []usedOrderSource) order
 	case len(found) == 2:
 		var parts []string
 		for _, f := range found {
-			first := f.resources[0]
-			parts = append(parts, fmt.Sprintf("%s %s (such as %s on %s)", plain.Count(len(f.resources), "resource"), f.describe(), f.key, first.ID))
+			parts = append(parts, fmt.Sprintf("%s %s (such as %s on %s)", plain.Count(f.count, "resource"), f.describe(), f.key, f.first))
 		}
 		d.Errs = append(d.Errs, fmt.Errorf("two orders in %s: %s; choose one with --frame=argocd, --frame=helm or --frame=none", s.String(), strings.Join(parts, ", and ")))
 		return ordering.OrderSourceNone

@@ -21,7 +21,10 @@ type layer struct {
 // placeByStamps places each resource in the layer of its stamp. Unmatched
 // resources are placed later, when their dependents are known.
 func (d *Declarations) placeByStamps(s scope) {
-	all := slices.Concat(d.Resources, d.resourcesAt(s.excluded))
+	all := d.Resources
+	if len(s.excluded) > 0 {
+		all = slices.Concat(all, d.resourcesAt(s.excluded))
+	}
 	layers, of, err := readLayers(all)
 	if err != nil {
 		d.Errs = append(d.Errs, err)

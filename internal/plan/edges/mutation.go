@@ -43,7 +43,9 @@ func (d *Declarations) mutations(i int, r ordering.Resource) {
 func secretiveIn(resources []ordering.Resource) mutation.Secretive {
 	taken := map[object.ID][]mutation.Entry{}
 	for _, r := range resources {
-		taken[r.ID], _ = mutation.Of(r.Annotations)
+		if entries, err := mutation.Of(r.Annotations); err == nil && len(entries) > 0 {
+			taken[r.ID] = entries
+		}
 	}
 	return mutation.SecretiveAmong(taken)
 }
