@@ -33,7 +33,7 @@ func filter(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 		return 1
 	}
-	in, err := readAll(stdin)
+	in, err := io.ReadAll(stdin)
 	if err != nil {
 		plain.Fprintf(stderr, "sortorder: read stdin: %v\n", err)
 		return 1
@@ -93,7 +93,7 @@ func strip(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		plain.Fprintf(stderr, "sortorder strip: unexpected argument %q: the stream is read from stdin\n", args[0])
 		return 2
 	}
-	in, err := readAll(stdin)
+	in, err := io.ReadAll(stdin)
 	if err != nil {
 		plain.Fprintf(stderr, "sortorder: read stdin: %v\n", err)
 		return 1

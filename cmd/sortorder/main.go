@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/plain"
@@ -42,9 +41,6 @@ Exit codes: 0 success, 1 failure, 2 usage error.
 `
 
 func main() {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(512 << 20) // with 100,000 resources uncollected garbage would exceed that
-	}
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

@@ -1,35 +1,12 @@
 package main
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"runtime"
 
 	"github.com/ordapply/ordapply/fn"
 	"github.com/ordapply/ordapply/internal/plain"
 )
-
-// readAll reads r to the end. It frees its intermediate buffers, which for
-// large streams would be most of the process's memory.
-func readAll(r io.Reader) ([]byte, error) {
-	var parts [][]byte
-	for {
-		part := make([]byte, 256<<10)
-		n, err := io.ReadFull(r, part)
-		parts = append(parts, part[:n])
-		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			whole := bytes.Join(parts, nil)
-			parts = nil
-			runtime.GC()
-			return whole, nil
-		case err != nil:
-			return nil, err
-		}
-	}
-}
 
 // write prints the findings and, only if it is complete, the stream: kustomize
 // and kpt would take empty output as a request to delete everything.

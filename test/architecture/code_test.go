@@ -125,6 +125,22 @@ func TestOnePackageOpensFiles(t *testing.T) {
 	})
 }
 
+// No program tunes the garbage collector: GOGC and GOMEMLIMIT do what they do in every Go
+// program, and what a run needs shows in its profile.
+func TestNothingTunesTheCollector(t *testing.T) {
+	tuning := []string{"debug.SetGCPercent", "debug.SetMemoryLimit", "debug.FreeOSMemory", "runtime.GC"}
+	eachFile(t, func(pkg, path string, file *ast.File) {
+		if !isProduct(pkg) {
+			return
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			of, name := selected(n)
+			require.False(t, slices.Contains(tuning, of+"."+name), "%s uses %s.%s: make less garbage, or hold less", path, of, name)
+			return true
+		})
+	})
+}
+
 // `make test` runs these packages without the race detector, since they start
 // no goroutine.
 func TestSequentialPackagesStartNoGoroutine(t *testing.T) {
