@@ -64,7 +64,7 @@ func (p Part) spent(peer, phase string) bool {
 			}
 		}
 	}
-	return sum > patience.Seconds() && peer != floor && !strings.HasPrefix(peer, plain)
+	return sum > patience.Seconds() && !isFloor(peer) && !strings.HasPrefix(peer, plain)
 }
 
 func shown(samples []Sample) string {

@@ -20,8 +20,10 @@ type peer struct {
 
 const (
 	floor = "floor"
-	plain = "ordapply"
-	set   = "ordapply, apply set"
+	// marked is the floor with an annotation on each object, as ordapply needs it for the no-op.
+	marked = "floor, annotated"
+	plain  = "ordapply"
+	set    = "ordapply, apply set"
 )
 
 // target is the place of one measurement, with the stream in a folder of its own.
@@ -100,6 +102,11 @@ func allPeers() []peer {
 			delete: func(t target) []string {
 				return []string{"ordapply", "delete", "--kubeconfig", t.kubeconfig, "--applyset", "bench", "-n", t.namespace}
 			},
+		},
+		{
+			name: marked, program: "floor", against: plain,
+			apply:  func(t target) []string { return []string{"floor", "-annotate", t.kubeconfig, t.file()} },
+			delete: func(t target) []string { return []string{"floor", "-delete", t.kubeconfig, t.file()} },
 		},
 		named("kubectl, server-side", kubectl("--server-side")),
 		named("kubectl, client-side", kubectl()),

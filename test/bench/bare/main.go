@@ -1,8 +1,9 @@
 // Command bare is the baseline for ordapply's speed: it reads a file of
 // manifests and sends 32 server-side apply PATCHes at a time, without ordering,
-// waiting or checks. With -delete it sends DELETEs instead.
+// waiting or checks. With -annotate it adds an annotation as long as the one by which ordapply
+// knows an unchanged object. With -delete it sends DELETEs instead.
 //
-//	bare [-delete] KUBECONFIG FILE
+//	bare [-annotate | -delete] KUBECONFIG FILE
 package main
 
 import (
@@ -23,8 +24,12 @@ import (
 
 func main() {
 	deletes := flag.Bool("delete", false, "delete the objects")
+	annotates := flag.Bool("annotate", false, "add an annotation")
 	flag.Parse()
 	send := request(patch)
+	if *annotates {
+		send = patchAnnotated
+	}
 	if *deletes {
 		send = remove
 	}
@@ -95,6 +100,15 @@ func each(client dynamic.Interface, doc string, send request) error {
 func patch(client dynamic.ResourceInterface, obj *unstructured.Unstructured, body []byte) error {
 	_, err := client.Patch(context.Background(), obj.GetName(), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: "bare"})
 	return err
+}
+
+func patchAnnotated(client dynamic.ResourceInterface, obj *unstructured.Unstructured, _ []byte) error {
+	obj.SetAnnotations(map[string]string{"example.com/mark": "v1:0123456789abcdefghijklmn"})
+	body, err := obj.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	return patch(client, obj, body)
 }
 
 func remove(client dynamic.ResourceInterface, obj *unstructured.Unstructured, _ []byte) error {
