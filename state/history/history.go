@@ -98,7 +98,7 @@ func (h History) BeginAfter(ctx context.Context, stored Index, r Revision) (int,
 	}
 	for range numbersTried {
 		n := stored.next()
-		switch err = h.store(ctx, &stored, n, r, digest); {
+		switch err = h.store(ctx, &stored, n, r, resources, digest); {
 		case err == nil:
 			return n, nil
 		case !apierrors.IsAlreadyExists(err):
@@ -113,8 +113,8 @@ func (h History) BeginAfter(ctx context.Context, stored Index, r Revision) (int,
 const numbersTried = 20
 
 // store vouches for a revision and stores it under a number.
-func (h History) store(ctx context.Context, stored *Index, n int, r Revision, digest string) error {
-	data, namespaces, err := h.encode(r)
+func (h History) store(ctx context.Context, stored *Index, n int, r Revision, resources []storedResource, digest string) error {
+	data, namespaces, err := h.encode(r, resources)
 	if err != nil {
 		return h.wrapError("encode a revision", err)
 	}

@@ -107,13 +107,15 @@ type document struct {
 }
 
 // encode returns the revision as it is stored, without the values of Secrets that it may not
-// contain, and the namespaces that keep these.
-func (h History) encode(r Revision) ([]byte, []string, error) {
+// contain, and the namespaces that keep these. resources are those of the whole revision.
+func (h History) encode(r Revision, resources []storedResource) ([]byte, []string, error) {
 	bare, values := h.separate(r)
 	bare.values = h.digests(values)
-	resources, err := bare.storeResources()
-	if err != nil {
-		return nil, nil, err
+	if len(values) > 0 {
+		var err error
+		if resources, err = bare.storeResources(); err != nil {
+			return nil, nil, err
+		}
 	}
 	data, err := bare.encode(resources)
 	if h.Keep == KeepNone {

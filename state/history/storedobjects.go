@@ -30,7 +30,7 @@ func (r *Revision) storeResources() ([]storedResource, error) {
 		sorted[i] = &r.Resources[i]
 	}
 	slices.SortFunc(sorted, func(a, b *ordering.Resource) int { return object.Compare(a.ID, b.ID) })
-	var out []storedResource
+	out := slices.Grow([]storedResource(nil), len(sorted))
 	for _, resource := range sorted {
 		text, err := json.Marshal(resource.Object)
 		if err != nil {

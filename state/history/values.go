@@ -78,9 +78,10 @@ func (h History) separate(r Revision) (Revision, withheld) {
 	return r, values
 }
 
+// withoutValues returns the resources themselves if they have no such values.
 func (h History) withoutValues(resources []ordering.Resource, values withheld) []ordering.Resource {
-	out := slices.Clone(resources)
-	for i, resource := range out {
+	out := resources
+	for i, resource := range resources {
 		if !isSecret(resource.ID) || h.Keep != KeepNone && resource.ID.Namespace == h.namespace() {
 			continue
 		}
@@ -93,6 +94,9 @@ func (h History) withoutValues(resources []ordering.Resource, values withheld) [
 			values[resource.ID.Namespace] = map[string]secretValues{}
 		}
 		values[resource.ID.Namespace][resource.ID.Name] = secretValues{data, text}
+		if &out[0] == &resources[0] {
+			out = slices.Clone(resources)
+		}
 		out[i].Object = maps.Clone(resource.Object)
 		delete(out[i].Object, "data")
 		delete(out[i].Object, "stringData")
