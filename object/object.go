@@ -7,7 +7,6 @@
 package object
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 )
@@ -120,12 +119,15 @@ func (id ID) IsNamespace() bool { return id.Group == "" && id.Kind == "Namespace
 // Compare orders IDs by group, kind, namespace and name. It returns a negative
 // number, 0 or a positive number, as slices.SortFunc expects.
 func Compare(a, b ID) int {
-	return cmp.Or(
-		strings.Compare(a.Group, b.Group),
-		strings.Compare(a.Kind, b.Kind),
-		strings.Compare(a.Namespace, b.Namespace),
-		strings.Compare(a.Name, b.Name),
-	)
+	switch {
+	case a.Group != b.Group:
+		return strings.Compare(a.Group, b.Group)
+	case a.Kind != b.Kind:
+		return strings.Compare(a.Kind, b.Kind)
+	case a.Namespace != b.Namespace:
+		return strings.Compare(a.Namespace, b.Namespace)
+	}
+	return strings.Compare(a.Name, b.Name)
 }
 
 // SplitAPIVersion splits an apiVersion field: "apps/v1" into "apps" and "v1",

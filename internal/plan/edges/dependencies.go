@@ -2,7 +2,9 @@ package edges
 
 import (
 	"errors"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/ordapply/ordapply/internal/plan/graph"
 	"github.com/ordapply/ordapply/internal/plan/references"
@@ -30,9 +32,7 @@ type Dependencies struct {
 // declarations, a *CycleError for each cycle, and resources placed after their
 // dependents; the dependencies are then incomplete.
 func Find(resources []ordering.Resource, options ordering.Options) (*Dependencies, error) {
-	sorted := slices.Clone(resources)
-	slices.SortFunc(sorted, func(a, b ordering.Resource) int { return object.Compare(a.ID, b.ID) })
-	sorted, skipped, err := WithoutHooks(sorted, options)
+	sorted, skipped, err := WithoutHooks(sortedByID(resources), options)
 	ix := references.NewIndex(sorted, options.Condition)
 	ix.Hooks = options.Hooks
 	soft := ix.SoftEdges()
@@ -51,6 +51,25 @@ func Find(resources []ordering.Resource, options ordering.Options) (*Dependencie
 		errs = append(errs, b.CycleError(cycle))
 	}
 	return b, errors.Join(append(errs, b.planErrors()...)...)
+}
+
+// sortedByID returns the resources sorted by ID. It compares only names where it can: those of
+// the resources of one kind and namespace.
+func sortedByID(resources []ordering.Resource) []ordering.Resource {
+	alike := map[object.ID][]int{} // by ID without its name
+	for i := range resources {
+		id := resources[i].ID
+		id.Name = ""
+		alike[id] = append(alike[id], i)
+	}
+	sorted := make([]ordering.Resource, 0, len(resources))
+	for _, id := range slices.SortedFunc(maps.Keys(alike), object.Compare) {
+		slices.SortFunc(alike[id], func(a, b int) int { return strings.Compare(resources[a].Name, resources[b].Name) })
+		for _, i := range alike[id] {
+			sorted = append(sorted, resources[i])
+		}
+	}
+	return sorted
 }
 
 // neededByLeftOut reports, per resource, whether a resource that a selection leaves
