@@ -29,7 +29,7 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// 50,000 resources with 100,000 edges take under 500 MB, and ten times the
+// 50,000 resources with 100,000 edges take under 200 MB, and ten times the
 // resources at most twelve times the memory. How long it takes is a benchmark.
 func TestFiftyThousand(t *testing.T) {
 	if testing.Short() {
@@ -39,7 +39,7 @@ func TestFiftyThousand(t *testing.T) {
 	whole, edges := allocated(t, 50_000)
 	require.GreaterOrEqual(t, edges, 100_000)
 	t.Logf("%d edges, %d MB allocated", edges, whole>>20)
-	require.Less(t, whole, uint64(500<<20), "bytes allocated")
+	require.Less(t, whole, uint64(200<<20), "bytes allocated")
 	require.Less(t, whole, 12*tenth, "bytes allocated, beside a tenth of the resources")
 }
 

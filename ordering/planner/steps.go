@@ -59,9 +59,19 @@ func (b *planner) byWave() []int {
 
 // needsOf returns the resources that a resource waits for.
 func (b *planner) needsOf(v int32) []ordering.Need {
-	var needs []ordering.Need
-	for _, i := range b.graph.In.Of(v) {
-		if _, ok := b.ResourceOf(b.Kept[i].From); ok {
+	in := b.graph.In.Of(v)
+	count := 0
+	for _, i := range in {
+		if b.IsResource(b.Kept[i].From) {
+			count++
+		}
+	}
+	if count == 0 {
+		return nil
+	}
+	needs := make([]ordering.Need, 0, count)
+	for _, i := range in {
+		if b.IsResource(b.Kept[i].From) {
 			needs = append(needs, b.need(b.Kept[i]))
 		}
 	}

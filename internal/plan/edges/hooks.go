@@ -22,9 +22,11 @@ func WithoutHooks(resources []ordering.Resource, options ordering.Options) (kept
 	if options.KeepHooks {
 		return resources, nil, nil
 	}
-	var errs []error
-	kept = make([]ordering.Resource, 0, len(resources))
 	byArgo := ArgoCDRunsHooks(resources, options.OrderSource)
+	if !slices.ContainsFunc(resources, func(r ordering.Resource) bool { return hookReason(r, byArgo) != "" }) {
+		return resources, nil, nil
+	}
+	var errs []error
 	for _, r := range resources {
 		why := hookReason(r, byArgo)
 		switch {

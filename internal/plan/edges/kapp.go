@@ -18,8 +18,9 @@ import (
 // order its changes before or after the changes of a group. Both keys may occur
 // several times, with a suffix after a dot.
 const (
-	changeGroupAnnotation = "kapp.k14s.io/change-group"
-	changeRuleAnnotation  = "kapp.k14s.io/change-rule"
+	changeAnnotations     = "kapp.k14s.io/change-"
+	changeGroupAnnotation = changeAnnotations + "group"
+	changeRuleAnnotation  = changeAnnotations + "rule"
 	// builtinGroups is the name prefix of the groups that kapp defines.
 	builtinGroups = "change-groups.kapp.k14s.io/"
 )
@@ -83,9 +84,10 @@ func (d *Declarations) noSuchGroup(rule changeRule, known []string) {
 // selection leaves out: others may wait for them.
 func (d *Declarations) readChanges() (rules []changeRule, groups map[string][]int) {
 	groups = map[string][]int{}
-	all := slices.Concat(d.Resources, d.ExcludedResources)
-	for i, r := range all {
-		if Emitted(r, "kapp") {
+	all := len(d.Resources) + len(d.ExcludedResources)
+	for i := range all {
+		r := d.resource(i)
+		if !hasChanges(r) || Emitted(r, "kapp") {
 			continue
 		}
 		for _, name := range d.groupsOf(r) {
@@ -94,13 +96,23 @@ func (d *Declarations) readChanges() (rules []changeRule, groups map[string][]in
 		rules = append(rules, d.rulesOf(i, r)...)
 	}
 	if slices.ContainsFunc(rules, func(r changeRule) bool { return strings.HasPrefix(r.group, builtinGroups) }) {
-		for i, r := range all {
-			for _, name := range builtinGroupsOf(r) {
+		for i := range all {
+			for _, name := range builtinGroupsOf(d.resource(i)) {
 				groups[builtinGroups+name] = append(groups[builtinGroups+name], i)
 			}
 		}
 	}
 	return rules, groups
+}
+
+// hasChanges reports whether a resource has a change group or a change rule.
+func hasChanges(r ordering.Resource) bool {
+	for key := range r.Annotations {
+		if strings.HasPrefix(key, changeAnnotations) {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *Declarations) addChangeGroup(name string, group []int) int {

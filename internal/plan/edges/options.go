@@ -11,11 +11,13 @@ import (
 // UnusedOptions returns an error for each application and each chart without a
 // resource in the stream, including resources that a selection leaves out.
 func UnusedOptions(o ordering.Options, resources []ordering.Resource) error {
-	all := slices.Concat(resources, o.Excluded)
-	errs := unusedCharts(o, slices.Concat(all, o.Hooks))
+	var errs []error
+	if len(o.Charts) > 0 {
+		errs = unusedCharts(o, slices.Concat(resources, o.Excluded, o.Hooks))
+	}
 	if o.IdleApplications != nil {
 		var metas []object.Meta
-		for _, r := range all {
+		for _, r := range slices.Concat(resources, o.Excluded) {
 			metas = append(metas, r.Meta)
 		}
 		errs = append(errs, o.IdleApplications(metas)...)

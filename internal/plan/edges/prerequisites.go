@@ -85,6 +85,7 @@ func (b *Dependencies) prerequisiteEdges() []graph.Edge {
 		if s < 0 {
 			continue
 		}
+		edges = slices.Grow(edges, len(b.Resources))
 		for i, r := range b.Resources {
 			if b.Placements[i] == Early || s == b.LatePrerequisites && IsInertKind(r.ID.GroupKind()) {
 				continue

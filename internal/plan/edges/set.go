@@ -91,7 +91,7 @@ func (l *Layers) IsSetVertex(v int32) bool {
 
 // SetEdges returns the edges of the sets and their memberships.
 func (l *Layers) SetEdges() []graph.Edge {
-	var edges []graph.Edge
+	edges := make([]graph.Edge, 0, 4*len(l.Sets)+2*len(l.Members)) // an own one, two around it and one barrier for most sets
 	for s, set := range l.Sets {
 		in := ordering.Reason{Rule: ordering.Rule(set.Kind), Detail: "part of " + set.Name}
 		edges = append(edges, graph.Edge{From: l.Entry(s), To: l.Exit(s), Gate: ordering.Applied, Strength: graph.Hard, Why: in})
@@ -105,14 +105,17 @@ func (l *Layers) SetEdges() []graph.Edge {
 			edges = append(edges, graph.Edge{From: l.Exit(b.Layer), To: l.Entry(s), Weight: 1, Strength: graph.Hard, Why: b.Why})
 		}
 	}
+	members := make([]ordering.Reason, len(l.Sets))
+	for s, set := range l.Sets {
+		members[s] = ordering.Reason{Rule: ordering.Rule(set.Kind), Detail: "is in " + set.Name}
+	}
 	for _, m := range l.Members {
-		s := l.Sets[m.Set]
-		why := ordering.Reason{Rule: ordering.Rule(s.Kind), Detail: "is in " + s.Name}
+		why := members[m.Set]
 		if m.In != NoEdge {
 			edges = append(edges, graph.Edge{From: l.Entry(m.Set), To: int32(m.Resource), Gate: ordering.Applied, Strength: m.In, Why: why})
 		}
 		if m.Out != NoEdge {
-			edges = append(edges, graph.Edge{From: int32(m.Resource), To: l.Exit(m.Set), Gate: s.Gate, Strength: m.Out, Why: why})
+			edges = append(edges, graph.Edge{From: int32(m.Resource), To: l.Exit(m.Set), Gate: l.Sets[m.Set].Gate, Strength: m.Out, Why: why})
 		}
 	}
 	return edges

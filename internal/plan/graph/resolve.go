@@ -10,7 +10,7 @@ import (
 
 // Resolution is the result of resolving a set of edges.
 type Resolution struct {
-	Kept     []Edge
+	Kept     []Edge // the slice that was passed if none was dropped
 	Dropped  []Contradiction
 	Cycles   [][]Edge // of declared edges
 	Searched int      // edges visited by searches for contradictions
@@ -48,9 +48,13 @@ func Resolve(size int, edges []Edge, isSetVertex func(v int32) bool) Resolution 
 			out.Dropped = append(out.Dropped, Contradiction{edges[e.index], e.path})
 		}
 	}
-	for i, e := range edges {
-		if !gone[i] {
-			out.Kept = append(out.Kept, e)
+	out.Kept = edges
+	if len(out.Dropped) > 0 {
+		out.Kept = make([]Edge, 0, len(edges)-len(out.Dropped))
+		for i, e := range edges {
+			if !gone[i] {
+				out.Kept = append(out.Kept, e)
+			}
 		}
 	}
 	out.Searched = r.visited
