@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/ordapply/ordapply/internal/plan/edges"
@@ -68,7 +67,7 @@ func (b *planner) whyFloating(v int32) ordering.Reason {
 	}
 	id := b.Resources[v].ID
 	how := strings.TrimSuffix(e.Why.Detail, " names "+id.Kind+" "+id.Name)
-	detail := fmt.Sprintf("before %s, which uses it (%s)", b.VertexName(e.To), how)
+	detail := "before " + b.VertexName(e.To) + ", which uses it (" + how + ")"
 	if b.Placements[v] == edges.ByDefault {
 		detail += "; " + b.Sets[b.LayerOf[v]].Name + " is only its default place"
 	}

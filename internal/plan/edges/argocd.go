@@ -46,10 +46,11 @@ func ComparePlaces(a, b ArgoPlace) int {
 }
 
 func argoKey(r ordering.Resource) string {
-	if Emitted(r, "argocd") {
+	key := firstKey(r, SyncWave, ArgoHook)
+	if key != "" && Emitted(r, "argocd") {
 		return ""
 	}
-	return firstKey(r, SyncWave, ArgoHook)
+	return key
 }
 
 // hookPhases maps the names of Argo CD's hooks to phases.

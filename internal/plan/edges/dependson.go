@@ -23,13 +23,9 @@ type dependency struct {
 
 // dependsOn adds the edges that a resource's depends-on annotations declare.
 func (d *Declarations) dependsOn(i int, r ordering.Resource) {
-	keys := []string{ordering.DependsOnAnnotation, KptDependsOnAnnotation}
-	if Emitted(r, "kpt") {
-		keys = keys[:1]
-	}
-	for _, key := range keys {
+	for _, key := range []string{ordering.DependsOnAnnotation, KptDependsOnAnnotation} {
 		value, ok := r.Annotations[key]
-		if !ok {
+		if !ok || key == KptDependsOnAnnotation && Emitted(r, "kpt") {
 			continue
 		}
 		entries, err := parseDependencies(value, key == ordering.DependsOnAnnotation)

@@ -28,9 +28,9 @@ func (d *Declarations) framesOf(s scope) []usedOrderSource {
 	return d.framesShown(s.excluded)
 }
 
-// placeByOrderSource chooses the frame of a scope and places its resources.
-func (d *Declarations) placeByOrderSource(s scope) ordering.OrderSource {
-	found := d.framesOf(s)
+// placeByOrderSource chooses the frame of a scope among the ones found in it, and places its
+// resources.
+func (d *Declarations) placeByOrderSource(s scope, found []usedOrderSource) ordering.OrderSource {
 	frame := d.chooseOrderSource(s, found)
 	for _, f := range found {
 		if f.orderSource != frame {
@@ -65,6 +65,9 @@ func (d *Declarations) framesShown(resources []int) []usedOrderSource {
 	}
 	for _, i := range resources {
 		r := d.resource(i)
+		if len(r.Annotations) == 0 {
+			continue
+		}
 		for f, key := range []string{stampKey(r), argoKey(r), helmKey(r)} {
 			if key == "" {
 				continue

@@ -81,13 +81,14 @@ func readLayers(resources []ordering.Resource) ([]layer, []stamped, error) {
 		if !ok {
 			continue
 		}
-		at, seen := byName[s.LayerName()]
+		name := r.Annotations[stamp.LayerAnnotation]
+		at, seen := byName[name]
 		if !seen {
 			at = len(layers)
-			byName[s.LayerName()] = at
+			byName[name] = at
 			layers = append(layers, layer{s, i})
 		} else if why := differingField(layers[at].Stamp, s); why != "" {
-			errs = append(errs, fmt.Errorf("layer %s: %s and %s have stamps with different %s; run sortorder on the whole stream again", s.LayerName(), resources[layers[at].first].ID, r.ID, why))
+			errs = append(errs, fmt.Errorf("layer %s: %s and %s have stamps with different %s; run sortorder on the whole stream again", name, resources[layers[at].first].ID, r.ID, why))
 		}
 		of[i] = stamped{layer: at, unmatched: s.Unmatched}
 	}
@@ -99,13 +100,17 @@ func sortLayers(layers []layer, of []stamped) []layer {
 	sorted := slices.SortedFunc(slices.Values(layers), func(a, b layer) int {
 		return cmp.Or(cmp.Compare(a.Order, b.Order), cmp.Compare(a.Wave, b.Wave), cmp.Compare(a.Layer, b.Layer))
 	})
-	now := make(map[string]int, len(sorted))
+	byName := make(map[string]int, len(sorted))
 	for i, l := range sorted {
-		now[l.LayerName()] = i
+		byName[l.LayerName()] = i
+	}
+	now := make([]int, len(layers))
+	for i, l := range layers {
+		now[i] = byName[l.LayerName()]
 	}
 	for i := range of {
 		if of[i].layer >= 0 {
-			of[i].layer = now[layers[of[i].layer].LayerName()]
+			of[i].layer = now[of[i].layer]
 		}
 	}
 	return sorted

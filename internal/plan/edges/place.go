@@ -16,21 +16,23 @@ func (d *Declarations) place() {
 		all[i] = i
 	}
 	everything := d.scopeOf("", -1, all)
-	if stamped := d.stamped(everything); stamped || len(d.Options.Stacks) == 0 {
-		d.OrderSource = d.placeByOrderSource(everything)
+	found := d.framesOf(everything)
+	if d.stamped(found) || len(d.Options.Stacks) == 0 {
+		d.OrderSource = d.placeByOrderSource(everything, found)
 		d.placeByStack(false)
 		return
 	}
-	d.OrderSource = d.placeByOrderSource(d.outsideStacks())
+	outside := d.outsideStacks()
+	d.OrderSource = d.placeByOrderSource(outside, d.framesOf(outside))
 	d.placeByStack(true)
 }
 
-// stamped reports whether the frame is a SortOrder's stamps.
-func (d *Declarations) stamped(s scope) bool {
+// stamped reports whether the frame is a SortOrder's stamps, given the ones found.
+func (d *Declarations) stamped(found []usedOrderSource) bool {
 	if d.Options.OrderSource != ordering.OrderSourceAuto {
 		return d.Options.OrderSource == ordering.OrderSourceStamps
 	}
-	return slices.ContainsFunc(d.framesOf(s), func(f usedOrderSource) bool { return f.orderSource == ordering.OrderSourceStamps })
+	return slices.ContainsFunc(found, func(f usedOrderSource) bool { return f.orderSource == ordering.OrderSourceStamps })
 }
 
 // placePrerequisites puts CRDs, Namespaces and the kinds that options name into

@@ -158,7 +158,7 @@ func (d *Declarations) placeInApp(s scope, framed bool) ordering.OrderSource {
 	}
 	frame := ordering.OrderSourceNone
 	if framed {
-		frame = d.placeByOrderSource(s)
+		frame = d.placeByOrderSource(s, d.framesOf(s))
 	}
 	for _, i := range s.all() { // frames have placed them more precisely, Helm's only planned ones
 		if frame != ordering.OrderSourceArgoCD && (frame != ordering.OrderSourceHelm || !d.isPlanned(i)) {

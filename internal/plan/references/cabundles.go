@@ -114,8 +114,11 @@ func (ix *Index) rejectsPodsOf(configuration, workload int) bool {
 // FailsOpen reports whether requests pass while the webhooks of a configuration do not
 // answer: each of them has failurePolicy Ignore.
 func FailsOpen(r ordering.Resource) bool {
+	if !isWebhookConfiguration(r.ID) {
+		return false
+	}
 	all := List(r.Object, "webhooks")
-	return isWebhookConfiguration(r.ID) && len(all) > 0 && !slices.ContainsFunc(all, func(w any) bool { return String(w, "failurePolicy") != "Ignore" })
+	return len(all) > 0 && !slices.ContainsFunc(all, func(w any) bool { return String(w, "failurePolicy") != "Ignore" })
 }
 
 // namesInPods reports whether arguments or variables of a workload have a name as a word.
@@ -165,7 +168,7 @@ func wordsOf(text string) []string {
 // written adds the edges from webhook configurations, Secrets and ConfigMaps that arguments
 // and variables of a workload's containers name: it reads or writes them through the API.
 func (refs *references) written(r ordering.Resource) {
-	if PodSpec(r.Object) == nil {
+	if refs.templates[refs.at].spec == nil {
 		return
 	}
 	for _, configuration := range refs.ownBundles(refs.at) {

@@ -54,6 +54,15 @@ func fillerKinds() []fillerKind {
 	}
 }
 
+// fillersByKind returns the table by kind.
+func fillersByKind() map[string]fillerKind {
+	kinds := map[string]fillerKind{}
+	for _, k := range fillerKinds() {
+		kinds[k.kind] = k
+	}
+	return kinds
+}
+
 // only returns a function that reads the name at a path.
 func only(path ...string) func(ordering.Resource) ([]string, []string) {
 	return func(r ordering.Resource) ([]string, []string) {
@@ -116,24 +125,23 @@ func (ix *Index) addFiller(i int, r ordering.Resource) {
 	if object.IsNative(r.Group) {
 		return
 	}
-	for _, k := range fillerKinds() {
-		if k.kind != r.GroupKind() {
-			continue
-		}
-		f := filler{at: i, gate: k.gate, rule: "filled", namespace: r.Namespace}
-		if r.Kind == "Certificate" {
-			f.rule = "certificate"
-		}
-		if k.everywhere != nil {
-			f.everywhere, f.namespaces, f.named = true, readSelector(Field(r.Object, k.everywhere...)), Texts(Field(r.Object, "spec"), "namespaces")
-		}
-		secrets, configMaps := k.fills(r)
-		for _, name := range secrets {
-			ix.fillers["Secret "+name] = append(ix.fillers["Secret "+name], f)
-		}
-		for _, name := range configMaps {
-			ix.fillers["ConfigMap "+name] = append(ix.fillers["ConfigMap "+name], f)
-		}
+	k, is := ix.fillerKinds[r.GroupKind()]
+	if !is {
+		return
+	}
+	f := filler{at: i, gate: k.gate, rule: "filled", namespace: r.Namespace}
+	if r.Kind == "Certificate" {
+		f.rule = "certificate"
+	}
+	if k.everywhere != nil {
+		f.everywhere, f.namespaces, f.named = true, readSelector(Field(r.Object, k.everywhere...)), Texts(Field(r.Object, "spec"), "namespaces")
+	}
+	secrets, configMaps := k.fills(r)
+	for _, name := range secrets {
+		ix.fillers["Secret "+name] = append(ix.fillers["Secret "+name], f)
+	}
+	for _, name := range configMaps {
+		ix.fillers["ConfigMap "+name] = append(ix.fillers["ConfigMap "+name], f)
 	}
 }
 

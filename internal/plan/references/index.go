@@ -18,6 +18,7 @@ type Index struct {
 	bindingIndex
 	volumeIndex
 	podIndex
+	fillerKinds map[string]fillerKind
 	fillers     map[string][]filler // of Secrets and ConfigMaps, by kind and name
 	jobs        map[jobWord][]int   // Jobs, by the words of their arguments
 	Webhooks    []Webhook           // of the configurations in the stream
@@ -53,6 +54,7 @@ type volumeIndex struct {
 
 // podIndex finds workloads, and selectors of their Pods.
 type podIndex struct {
+	templates []podTemplate               // per resource
 	workloads map[podLabel][]int          // by each Pod label; the pair "" lists all of a namespace
 	selecting map[podLabel][]podSelecting // selectors of Pods, by one of their labels; "" if none
 }

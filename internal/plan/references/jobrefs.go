@@ -22,7 +22,7 @@ func (ix *Index) addJob(i int, r ordering.Resource) {
 		return
 	}
 	seen := map[string]bool{}
-	spec := PodSpec(r.Object)
+	spec := ix.templates[i].spec
 	for _, container := range slices.Concat(List(spec, "initContainers"), List(spec, "containers")) {
 		for _, text := range slices.Concat(Texts(container, "command"), Texts(container, "args")) {
 			for word := range strings.FieldsFuncSeq(text, isNotInName) {
@@ -44,11 +44,14 @@ func isNotInName(c rune) bool {
 // makersOf returns the Jobs that may create a Secret or ConfigMap: their arguments name
 // it, and neither the stream has it nor does another kind create it.
 func (ix *Index) makersOf(id object.ID) []int {
-	_, inStream := ix.ByID[id]
-	if id.Kind != "Secret" && id.Kind != "ConfigMap" || inStream || len(ix.byPreviousName[id]) > 0 || len(ix.fillersOf(id)) > 0 {
+	makers := ix.jobs[jobWord{id.Namespace, id.Name}]
+	if len(makers) == 0 || id.Kind != "Secret" && id.Kind != "ConfigMap" {
 		return nil
 	}
-	return ix.jobs[jobWord{id.Namespace, id.Name}]
+	if _, inStream := ix.ByID[id]; inStream || len(ix.byPreviousName[id]) > 0 || len(ix.fillersOf(id)) > 0 {
+		return nil
+	}
+	return makers
 }
 
 // Makes reports whether a resource of the stream other than user creates an object, or may.

@@ -69,12 +69,13 @@ func (e labelExpression) matches(labels map[string]string) bool {
 
 // addWorkload indexes a workload by its Pod labels.
 func (ix *Index) addWorkload(i int, r ordering.Resource) {
-	if PodSpec(r.Object) == nil {
+	template := ix.templates[i]
+	if template.spec == nil {
 		return
 	}
 	all := podLabel{r.Namespace, ""}
 	ix.workloads[all] = append(ix.workloads[all], i)
-	for key, value := range podLabels(r) {
+	for key, value := range template.labels() {
 		label := podLabel{r.Namespace, key + "=" + value}
 		ix.workloads[label] = append(ix.workloads[label], i)
 	}
@@ -91,7 +92,7 @@ func (ix *Index) selected(namespace string, s selector) []int {
 	}
 	var out []int
 	for _, i := range candidates {
-		if s.matches(podLabels(ix.Resources[i])) {
+		if s.matches(ix.templates[i].labels()) {
 			out = append(out, i)
 		}
 	}

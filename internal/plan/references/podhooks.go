@@ -85,26 +85,26 @@ type createdPod struct {
 // and for workloads with a system- priority class, which must start before any
 // webhook.
 func podOf(r ordering.Resource) (createdPod, bool) {
-	holder, spec := podTemplate(r.Object)
-	if spec == nil || strings.HasPrefix(String(spec, "priorityClassName"), "system-") {
+	template := podTemplateOf(r.Object)
+	if template.spec == nil || strings.HasPrefix(String(template.spec, "priorityClassName"), "system-") {
 		return createdPod{}, false
 	}
 	creator := creatorOf(r)
-	labels := stringMap(Field(holder, "metadata", "labels"))
+	labels := template.labels()
 	for _, key := range creator.labels {
 		if _, ok := labels[key]; !ok {
 			labels[key] = r.Name
 		}
 	}
 	metadata := map[string]any{"namespace": r.Namespace, "generateName": r.Name + "-", "labels": asFields(labels)}
-	if annotations := Field(holder, "metadata", "annotations"); annotations != nil {
+	if annotations := Field(template.holder, "metadata", "annotations"); annotations != nil {
 		metadata["annotations"] = annotations
 	}
 	if r.Kind == "Pod" && r.Group == "" {
 		delete(metadata, "generateName")
 		metadata["name"] = r.Name
 	}
-	pod := map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+	pod := map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template.spec}
 	return createdPod{namespace: r.Namespace, labels: labels, object: pod, user: creator.user}, true
 }
 

@@ -18,7 +18,7 @@ type podReader struct {
 // ConfigMaps, Secrets, claims and classes; and from the bindings of the
 // ServiceAccount.
 func (refs *references) pod(r ordering.Resource) {
-	spec := PodSpec(r.Object)
+	spec := refs.templates[refs.at].spec
 	if spec == nil {
 		return
 	}
@@ -69,11 +69,12 @@ func (p *podReader) named(kind, name, where string, needed bool) {
 // claimedVolumes returns the names of a StatefulSet's claim templates. Its controller
 // replaces volumes of these names.
 func claimedVolumes(r ordering.Resource) map[string]bool {
+	if r.Group != "apps" || r.Kind != "StatefulSet" {
+		return nil
+	}
 	out := map[string]bool{}
-	if r.Group == "apps" && r.Kind == "StatefulSet" {
-		for _, template := range List(r.Object, "spec", "volumeClaimTemplates") {
-			out[String(template, "metadata", "name")] = true
-		}
+	for _, template := range List(r.Object, "spec", "volumeClaimTemplates") {
+		out[String(template, "metadata", "name")] = true
 	}
 	return out
 }

@@ -48,10 +48,10 @@ func (refs *references) selectedBy(r ordering.Resource) {
 	if r.Group == "apps" && r.Kind == "StatefulSet" {
 		refs.need(object.ID{Kind: "Service", Namespace: r.Namespace, Name: String(r.Object, "spec", "serviceName")}, graph.Helps, "service", "serviceName names")
 	}
-	if len(refs.selecting) == 0 || PodSpec(r.Object) == nil {
+	if len(refs.selecting) == 0 || refs.templates[refs.at].spec == nil {
 		return
 	}
-	labels := podLabels(r)
+	labels := refs.templates[refs.at].labels()
 	look := func(pair string) {
 		for _, p := range refs.selecting[podLabel{r.Namespace, pair}] {
 			if p.selector.matches(labels) {

@@ -15,11 +15,12 @@ func NewIndex(resources []ordering.Resource, condition ordering.Condition) *Inde
 		kindIndex:    kindIndex{map[GroupKind][]provider{}, map[GroupKind]int{}, map[string][]int{}, map[groupVersion][]int{}},
 		bindingIndex: bindingIndex{bindings: map[object.ID][]int{}, groups: map[string][]int{}},
 		volumeIndex:  volumeIndex{volumes: map[object.ID][]int{}, volumeSets: map[object.ID][]int{}, pools: map[string][]int{}},
-		podIndex:     podIndex{map[podLabel][]int{}, map[podLabel][]podSelecting{}},
-		fillers:      map[string][]filler{}, fillersOfCA: map[int]Filler{}, jobs: map[jobWord][]int{},
+		podIndex:     podIndex{make([]podTemplate, len(resources)), map[podLabel][]int{}, map[podLabel][]podSelecting{}},
+		fillerKinds:  fillersByKind(), fillers: map[string][]filler{}, fillersOfCA: map[int]Filler{}, jobs: map[jobWord][]int{},
 	}
 	for i, r := range resources {
 		ix.ByID[r.ID] = i
+		ix.templates[i] = podTemplateOf(r.Object)
 		if r.PreviousName != "" {
 			before := r.ID
 			before.Name = r.PreviousName

@@ -12,27 +12,28 @@ import (
 // if it has none. Unknown kinds count too if their template is where the
 // built-in kinds have it.
 func PodSpec(obj map[string]any) map[string]any {
-	_, spec := podTemplate(obj)
-	return spec
+	return podTemplateOf(obj).spec
 }
 
-// podTemplate returns the object that has the Pods' metadata, and their spec.
-func podTemplate(obj map[string]any) (holder, spec map[string]any) {
+// podTemplate is the object that has the Pods' metadata, and their spec; nil if there is none.
+type podTemplate struct{ holder, spec map[string]any }
+
+func podTemplateOf(obj map[string]any) podTemplate {
 	own, ok := obj["spec"].(map[string]any)
 	if !ok {
-		return nil, nil
+		return podTemplate{}
 	}
 	for _, path := range [][]string{{"template"}, {"jobTemplate", "spec", "template"}} {
 		holder, _ := Field(own, path...).(map[string]any)
 		spec, ok := Field(holder, "spec").(map[string]any)
 		if ok && len(List(spec, "containers")) > 0 {
-			return holder, spec
+			return podTemplate{holder, spec}
 		}
 	}
 	if len(List(own, "containers")) > 0 {
-		return obj, own
+		return podTemplate{obj, own}
 	}
-	return nil, nil
+	return podTemplate{}
 }
 
 // serviceAccount returns the ServiceAccount of a Pod spec.
@@ -63,8 +64,7 @@ func podStrength(r ordering.Resource) graph.Strength {
 	return graph.Required
 }
 
-// podLabels returns the labels of a workload's Pods.
-func podLabels(r ordering.Resource) map[string]string {
-	holder, _ := podTemplate(r.Object)
-	return stringMap(Field(holder, "metadata", "labels"))
+// labels returns the labels of the Pods.
+func (t podTemplate) labels() map[string]string {
+	return stringMap(Field(t.holder, "metadata", "labels"))
 }

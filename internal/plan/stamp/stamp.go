@@ -2,9 +2,7 @@ package stamp
 
 import (
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -144,8 +142,8 @@ func readWave(annotations map[string]string, unmatched bool) (int, error) {
 // incompleteStamp returns an error for a stamp without its layer, which means that a
 // tool between the build and the applier dropped an annotation.
 func incompleteStamp(annotations map[string]string) error {
-	for _, key := range slices.Sorted(maps.Keys(annotations)) {
-		if key == WaveAnnotation || key == LayerNeedsAnnotation {
+	for _, key := range []string{LayerNeedsAnnotation, WaveAnnotation} {
+		if _, has := annotations[key]; has {
 			return fmt.Errorf("annotation %s without %s: the stamp is incomplete; run sortorder again", key, LayerAnnotation)
 		}
 	}
