@@ -1,6 +1,8 @@
 package apply
 
 import (
+	"time"
+
 	"github.com/ordapply/ordapply/internal/run/loop"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -70,5 +72,12 @@ func (r *run) release(node int) {
 	}
 }
 
-// restart starts a step once the current event is handled.
-func (r *run) restart(i int) { r.toStart.Add(i) }
+// restart starts a step once the current event is handled, or when a worker needs more. Its
+// timeouts begin now.
+func (r *run) restart(i int) {
+	if s := &r.steps[i]; s.startedAt.IsZero() {
+		s.startedAt = time.Now()
+		r.setTimeouts(i)
+	}
+	r.toStart.Add(i)
+}

@@ -52,6 +52,7 @@ func (r *run) submit(i int, q request.Request) {
 			return func() { r.handleReply(reply{q, answer, i, err}) }
 		},
 		Started:   func() { r.recordStarted(q.Op, i) },
+		Obsolete:  func() bool { return r.steps[i].state.Final() && !q.Completes },
 		Completes: q.Completes,
 	})
 }

@@ -3,7 +3,6 @@ package apply
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -19,10 +18,6 @@ func (r *run) start(i int) {
 	s := &r.steps[i]
 	if s.state.Final() || r.Stopping && !s.isHalfRecreated() {
 		return
-	}
-	if s.startedAt.IsZero() {
-		s.startedAt = time.Now()
-		r.setTimeouts(i)
 	}
 	if r.awaitExternals(i) {
 		return

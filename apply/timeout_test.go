@@ -84,8 +84,15 @@ func TestTimeoutsOfWhatWasNotSent(t *testing.T) {
 			manifests["layer app/l0"] = append(manifests["layer app/l0"], annotated(testPod(name, 0, ""), "ordapply.dev/layer-timeout", "30s"))
 			cluster.Scripts[pod(name)] = memcluster.Script{Latency: 40 * time.Second}
 		}
-		for scope, applier := range map[string]apply.Applier{"layer app/l0": {}, "wave": {WaveTimeout: 20 * time.Second}} {
-			plan, stream := planOf(t, manifests[scope]...)
+		manifests["kind"], manifests["graph"] = manifests["wave"], manifests["wave"]
+		for scope, applier := range map[string]apply.Applier{
+			"layer app/l0": {}, "wave": {WaveTimeout: 20 * time.Second}, "graph": {WaveTimeout: 20 * time.Second, Schedule: apply.Graph}, "kind": {},
+		} {
+			var options ordering.Options
+			if scope == "kind" {
+				options.KindTimeouts = []ordering.KindTimeout{{Kind: "Pod", Timeout: 20 * time.Second}}
+			}
+			plan, stream := planWith(t, options, manifests[scope]...)
 			applier.Cluster = cluster
 			start := time.Now()
 			summary, err := applier.Run(t.Context(), plan, stream.Objects)

@@ -121,7 +121,7 @@ func (r *run) setTimeout(i int, d time.Duration, scope string) {
 
 // onTimeout times out one resource.
 func (r *run) onTimeout(i int, after time.Duration, scope string) {
-	if s := &r.steps[i]; s.state == event.Waiting || s.state == event.Applying {
+	if isActive(r.steps[i].state) || r.isNext(i) {
 		r.failTimeout(i, after, scope)
 	}
 }

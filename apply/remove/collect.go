@@ -20,80 +20,144 @@ import (
 // of new ones for up to 30 s more (pkg/controller/garbagecollector, Sync). An object that was deleted
 // in foreground stays as long. Background propagation takes no time, but then the dependents would
 // outlive the controller that removes their finalizers. So the run does what the collector would do
-// with the dependents that findOwners looks for, in its order: the owner is terminating, so that no controller makes new dependents; they are
-// deleted; when they are gone, a DELETE in background removes the finalizer foregroundDeletion. The
-// collector may do the same at the same time.
+// with the dependents that findOwners looks for, in its order: the owner is terminating, so that no
+// controller makes new dependents; they are deleted; when they are gone, a DELETE in background
+// removes the finalizer foregroundDeletion. The collector may do the same at the same time.
+// Dependents of other kinds are then deleted as after any deletion in background.
 
 // newFor is how long the garbage collector may not know a kind.
 const newFor = time.Minute
 
-// collectEvery is the pause between two looks at the dependents of a terminating object.
-const collectEvery = 500 * time.Millisecond
+// collectEvery is the pause between two looks at the dependents of terminating objects. It doubles
+// up to collectSeldom as long as nothing else is to be collected.
+const collectEvery, collectSeldom = 500 * time.Millisecond, 2 * time.Second
 
 // isNew reports whether the garbage collector may not know the kind of a CustomResourceDefinition.
 func isNew(definition *unstructured.Unstructured) bool {
 	return time.Since(definition.GetCreationTimestamp().Time) < newFor
 }
 
-// isOfNewKind reports whether the garbage collector may not know an object, or dependents of it.
-func (r *removal) isOfNewKind(live *unstructured.Unstructured) bool {
-	return r.newKinds[live.GroupVersionKind().GroupKind()] || r.ofNewKinds[live.GetUID()]
+// mayCollect reports whether the garbage collector may not know the object of a step, or dependents
+// of it, and the run may do its work. Only the collector knows the Pods of a workload.
+func (r *removal) mayCollect(i int) bool {
+	live := r.steps[i].live
+	return !ownsPods(r.steps[i].ID) && (r.newKinds[live.GroupVersionKind().GroupKind()] || r.ofNewKinds[live.GetUID()])
+}
+
+// collecting are the steps whose objects are terminating and whose dependents the run deletes, with
+// one look for all.
+type collecting struct {
+	steps   []int
+	looking bool
+	looks   int           // so far
+	pause   time.Duration // before the next look
 }
 
 // collect deletes the dependents of a terminating object, and then lets go of it. What the run may
 // not delete is left to the garbage collector.
 func (r *removal) collect(i int) {
-	s := &r.steps[i]
-	if s.state.Final() || r.Stopping {
+	r.collecting.steps, r.collecting.pause = append(r.collecting.steps, i), collectEvery
+	if !r.collecting.looking {
+		r.look()
+	}
+}
+
+// look deletes the dependents of the terminating objects that are still there.
+func (r *removal) look() {
+	open := &r.collecting
+	open.steps = slices.DeleteFunc(open.steps, func(i int) bool { return r.steps[i].state.Final() })
+	if len(open.steps) == 0 || r.Stopping {
 		return
 	}
-	c := collection{Remover: r.Remover, definitions: r.definitions, list: r.contents().OfKind, kind: s.kind, owner: s.live}
+	open.looking, open.looks = true, open.looks+1
+	c := collection{Remover: r.Remover, definitions: r.definitions, list: r.contents().OfKind}
+	for _, i := range open.steps {
+		c.owners = append(c.owners, owner{i, r.steps[i].kind, r.steps[i].live})
+	}
 	r.Enqueue(func(ctx context.Context) func() {
-		err := c.collect(ctx)
-		return func() {
-			switch {
-			case errors.Is(err, kube.ErrFenced):
-				r.FencedOff(err)
-			case err == nil || fault.RetryBudget(err) > 0:
-				r.After(collectEvery, func() { r.collect(i) })
-			}
-		}
+		free, err := c.collect(ctx)
+		return func() { r.looked(free, err) }
 	})
 }
 
-// collection deletes the dependents of an object.
+// looked goes on after a look that has let go of some objects.
+func (r *removal) looked(free []int, err error) {
+	open := &r.collecting
+	open.looking = false
+	open.steps = slices.DeleteFunc(open.steps, func(i int) bool { return slices.Contains(free, i) })
+	switch {
+	case errors.Is(err, kube.ErrFenced):
+		r.FencedOff(err)
+	case err != nil && fault.RetryBudget(err) == 0:
+		open.steps = nil
+	default:
+		look := open.looks
+		r.After(open.pause, func() {
+			if open.looks == look {
+				r.look()
+			}
+		})
+		open.pause = min(2*open.pause, collectSeldom)
+	}
+}
+
+// owner is a terminating object.
+type owner struct {
+	step int
+	kind kube.Kind
+	live *unstructured.Unstructured
+}
+
+// collection deletes the dependents of objects.
 type collection struct {
 	Remover
-	definitions []object.ID // of the kinds of its dependents
+	definitions []object.ID // of the kinds of the dependents
 	list        func(context.Context, object.ID) ([]*unstructured.Unstructured, error)
-	kind        kube.Kind
-	owner       *unstructured.Unstructured
+	owners      []owner
 }
 
-// collect deletes the dependents, and the owner if none is left.
-func (c collection) collect(ctx context.Context) error {
-	left, err := c.deleteDependents(ctx)
-	if err == nil && left > 0 {
-		left, err = c.deleteDependents(ctx) // those without finalizers are gone
+// collect deletes the dependents, and the owners of which none is left, which it returns.
+func (c collection) collect(ctx context.Context) (free []int, err error) {
+	blocked, err := c.deleteDependents(ctx)
+	if err == nil && len(blocked) > 0 {
+		blocked, err = c.deleteDependents(ctx) // those without finalizers are gone
 	}
-	if err != nil || left > 0 {
-		return err
+	for _, o := range c.owners {
+		if err == nil && !blocked[o.step] {
+			if err = c.delete(ctx, o.kind, o.live); err == nil {
+				free = append(free, o.step)
+			}
+		}
 	}
-	return c.delete(ctx, c.kind, c.owner)
+	return free, err
 }
 
-// deleteDependents deletes the direct and indirect dependents of the owner, and returns how many
-// there were. Those that have other owners, too, or are protected, are not deleted.
-func (c collection) deleteDependents(ctx context.Context) (int, error) {
+// deleteDependents deletes the direct and indirect dependents of the owners, and returns the owners
+// that had some. Those that have other owners, too, or are protected, are not deleted.
+func (c collection) deleteDependents(ctx context.Context) (blocked map[int]bool, err error) {
 	var all []*unstructured.Unstructured
 	for _, definition := range c.definitions {
 		found, err := c.list(ctx, definition)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		all = append(all, found...)
 	}
-	doomed := map[types.UID]*unstructured.Unstructured{c.owner.GetUID(): c.owner}
+	blocked = map[int]bool{}
+	for _, o := range c.owners {
+		if blocked[o.step], err = c.deleteOf(ctx, o.live, all); err != nil {
+			return nil, err
+		}
+		if !blocked[o.step] {
+			delete(blocked, o.step)
+		}
+	}
+	return blocked, nil
+}
+
+// deleteOf is deleteDependents for one owner, among objects that were listed.
+func (c collection) deleteOf(ctx context.Context, live *unstructured.Unstructured, all []*unstructured.Unstructured) (blocked bool, err error) {
+	doomed := map[types.UID]*unstructured.Unstructured{live.GetUID(): live}
 	for before := 0; before < len(doomed); {
 		before = len(doomed)
 		for _, obj := range all {
@@ -102,19 +166,18 @@ func (c collection) deleteDependents(ctx context.Context) (int, error) {
 			}
 		}
 	}
-	left := 0
 	for _, obj := range all {
 		if !slices.ContainsFunc(blockedBy(obj), func(owner types.UID) bool { return doomed[owner] != nil }) {
 			continue
 		}
-		left++
+		blocked = true
 		if kind, served := c.Cluster.Kind(obj.GroupVersionKind()); served && doomed[obj.GetUID()] != nil && obj.GetDeletionTimestamp() == nil {
 			if err := c.delete(ctx, kind, obj); err != nil {
-				return left, err
+				return true, err
 			}
 		}
 	}
-	return left, nil
+	return blocked, nil
 }
 
 // goesWith reports whether the garbage collector deletes an object because all of its owners are

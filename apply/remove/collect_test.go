@@ -105,3 +105,28 @@ func TestDependentsOfANewKindNeedNoCollector(t *testing.T) {
 		})
 	}
 }
+
+// A workload that a custom resource of a new kind blocks is gone only with its Pods, as any other
+// workload: only the collector knows these, so that the run may not let go of the workload.
+func TestAWorkloadIsLeftToTheCollector(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		whole := object.ID{Group: "example.com", Kind: "Thing", Namespace: "shop", Name: "whole"}
+		part := object.ID{Group: "example.com", Kind: "Thing", Namespace: "shop", Name: "part"}
+		workload := object.ID{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "operator"}
+		definition := object.ID{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "things.example.com"}
+		cluster := memcluster.Holding(whole, part, workload)
+		cluster.Uncollected = true
+		crd := things()
+		crd.SetCreationTimestamp(metav1.NewTime(time.Now().Add(-time.Second)))
+		cluster.Put(crd)
+		yes := true
+		cluster.Change(part, func(obj *unstructured.Unstructured) {
+			obj.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "operator", UID: cluster.Live(workload).GetUID(), BlockOwnerDeletion: &yes}})
+		})
+		found := cluster.Found()
+		delete(found, part)
+		_, err := remove.Remover{Cluster: cluster, WaveTimeout: 40 * time.Second, NoDiagnosis: true}.Run(t.Context(), inWaves(wave(whole), wave(workload), wave(definition)), found)
+		require.Equal(t, 1, cluster.Deletes[workload], "a second DELETE, in background, lets go of it before its Pods are gone")
+		require.Error(t, err)
+	})
+}

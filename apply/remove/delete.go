@@ -74,7 +74,7 @@ func (r *removal) delete(i int) {
 			return func() {
 				r.steps[i].request.delivery.Answered(err)
 				r.handleDelete(i, err)
-				if err == nil && options.Foreground && r.isOfNewKind(live) {
+				if err == nil && options.Foreground && r.mayCollect(i) {
 					r.collect(i)
 				}
 			}

@@ -28,6 +28,7 @@ type removal struct {
 	watches   *loop.Watches
 
 	dependents
+	collecting collecting
 	waveState
 }
 

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -357,3 +360,66 @@ func authored(live *unstructured.Unstructured) map[string]any {
 	}
 	return out.Object
 }
+
+// An admission policy removes the label of a set. The run says so; when the policy is gone, the next
+// run makes the objects members: one that was to move into the set, and one that was a member.
+func TestObjectsThatLostTheirLabelBecomeMembersAgain(t *testing.T) {
+	cluster := shared.Get(t)
+	const namespace = "label-lost"
+	cluster.Kubectl(t, "create", "namespace", namespace)
+	configMap := func(name, data string) []byte {
+		return fmt.Appendf(nil, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: %s}\ndata: {a: %q}\n---\n", name, namespace, data)
+	}
+	set := []string{"--applyset", "shop", "-n", namespace}
+	apply := func(want int, text []byte, flags ...string) string {
+		t.Helper()
+		code, output := applyThrough(cluster.Kubeconfig, text, flags...)
+		require.Equal(t, want, code, output)
+		return output
+	}
+	policy := filepath.Join(t.TempDir(), "policy.yaml")
+	require.NoError(t, os.WriteFile(policy, []byte(labelRemover), 0o644))
+	removes := func() bool {
+		cluster.Kubectl(t, "label", "configmap", "probe", "-n", namespace, "--overwrite", "applyset.kubernetes.io/part-of=none", fmt.Sprint("try=", time.Now().UnixNano()))
+		return liveObjects(t, cluster, namespace)["ConfigMap/probe"].GetLabels()["applyset.kubernetes.io/part-of"] == ""
+	}
+	apply(report.ExitDone, configMap("moves", "1"))
+	apply(report.ExitDone, configMap("member", "1"), set...)
+	cluster.Kubectl(t, "create", "configmap", "probe", "-n", namespace)
+	cluster.Kubectl(t, "apply", "-f", policy)
+	require.Eventually(t, removes, time.Minute, 100*time.Millisecond)
+	both := append(configMap("moves", "1"), configMap("member", "2")...)
+	output := apply(report.ExitFailed, both, set...)
+	require.Regexp(t, `(?s)the API server stored it without the label .*\n  ConfigMap label-lost/member\n  ConfigMap label-lost/moves\n`, output)
+
+	cluster.Kubectl(t, "delete", "-f", policy)
+	require.Eventually(t, func() bool { return !removes() }, time.Minute, 100*time.Millisecond)
+	require.NotContains(t, apply(report.ExitDone, both, set...), "unchanged")
+	for _, name := range []string{"moves", "member"} {
+		require.NotEmpty(t, liveObjects(t, cluster, namespace)["ConfigMap/"+name].GetLabels()["applyset.kubernetes.io/part-of"], name)
+	}
+	require.Contains(t, apply(report.ExitDone, both, set...), "2 unchanged")
+}
+
+// labelRemover is a policy that removes the label of apply sets in a namespace.
+const labelRemover = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: label-lost}
+spec:
+  matchConstraints:
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: label-lost}}
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [UPDATE], resources: [configmaps]}]
+  matchConditions:
+    - {name: labelled, expression: "has(object.metadata.labels) && 'applyset.kubernetes.io/part-of' in object.metadata.labels"}
+  failurePolicy: Fail
+  reinvocationPolicy: Never
+  mutations:
+    - patchType: JSONPatch
+      jsonPatch: {expression: '[JSONPatch{op: "remove", path: "/metadata/labels/applyset.kubernetes.io~1part-of"}]'}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: label-lost}
+spec: {policyName: label-lost}
+`

@@ -47,6 +47,8 @@ func (t Takeover) Of(obj *unstructured.Unstructured, left Left) applyset.Ownersh
 			return nil
 		case kube.IsPredecessor(entry, t.predecessors, t.claimants, t.owner.Manager):
 			return fields
+		case t.owner.hasLostLabel(obj, entry.Manager, entry.Operation):
+			return fields
 		case entry.Manager != t.owner.Manager && t.takesApplier(obj, entry, fields):
 			return without(fields, left)
 		}
@@ -98,10 +100,16 @@ func (o Owner) HasPreviousManagerFields(live *unstructured.Unstructured, left Le
 	_, recorded := live.GetAnnotations()[applyset.LastAppliedAnnotation]
 	for w := range applyset.Writers(live) {
 		isOwn := w.Manager == o.Manager && w.Operation == metav1.ManagedFieldsOperationApply
-		candidate = candidate || !isOwn && w.Subresource == "" && (o.isPreviousManager(w.Manager, w.Operation) ||
+		candidate = candidate || !isOwn && w.Subresource == "" && (o.isPreviousManager(w.Manager, w.Operation) || o.hasLostLabel(live, w.Manager, w.Operation) ||
 			isApplier(live, w.Manager, w.Subresource) || recorded && w.Operation == metav1.ManagedFieldsOperationUpdate)
 	}
 	return candidate && (o.Takeover(live).Of(live, left).Changes || o.needsBody(live))
+}
+
+// hasLostLabel reports whether an entry is that of the update by which a live object joined the set,
+// and the object is without the label: an admission plugin removed it, and the entry still has it.
+func (o Owner) hasLostLabel(live *unstructured.Unstructured, manager string, op metav1.ManagedFieldsOperationType) bool {
+	return o.Set != "" && manager == o.Manager && op == metav1.ManagedFieldsOperationUpdate && applyset.Owner(live) == ""
 }
 
 // needsBody reports whether only the whole object shows the fields to take over: an entry in

@@ -43,6 +43,8 @@ type End struct {
 type Task struct {
 	Do      func(context.Context) (then func())
 	Started func()
+	// Obsolete reports whether the task need not be done any more; nil: it never is.
+	Obsolete func() bool
 	// Completes is set for the rest of an earlier task: it is also done while the run stops,
 	// unless the run may no longer write.
 	Completes bool
@@ -157,6 +159,9 @@ func RunTimeout(ctx context.Context, given time.Duration) time.Duration {
 func (l *Loop) nextTask() (chan<- Task, Task) {
 	if l.Stopping {
 		l.Queue = slices.DeleteFunc(l.Queue, func(t Task) bool { return !t.Completes || l.EndedBy == ByFence })
+	}
+	for len(l.Queue) > 0 && l.Queue[0].Obsolete != nil && l.Queue[0].Obsolete() {
+		l.Queue = l.Queue[1:]
 	}
 	if len(l.Queue) == 0 {
 		return nil, Task{}

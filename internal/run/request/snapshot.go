@@ -166,7 +166,7 @@ func (r Reader) TakesOver(i int, live *unstructured.Unstructured) bool {
 
 // compare compares a manifest with its live object.
 func (r Reader) compare(i int, live *unstructured.Unstructured) applyset.Proof {
-	if r.TakesOver(i, live) {
+	if r.TakesOver(i, live) || r.Owner.Set != "" && applyset.Owner(live) != r.Owner.Set {
 		return applyset.Differs
 	}
 	if applyset.HasJoined(live, r.Owner.Manager) {
