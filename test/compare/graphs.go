@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ordapply/ordapply/test/appliers"
 	"github.com/ordapply/ordapply/test/auditlog"
 )
 
@@ -112,15 +113,15 @@ func loop(t target, nodes []node) ([]string, error) {
 		if files[level] == nil {
 			files[level] = &strings.Builder{}
 		}
-		files[level].WriteString(deployment(t.namespace, n, nil))
+		files[level].WriteString(deployment(t.Namespace, n, nil))
 	}
 	script := "set -e\n"
 	for level := range len(files) {
-		file := filepath.Join(t.dir, fmt.Sprintf("level-%d.yaml", level))
+		file := filepath.Join(t.Dir, fmt.Sprintf("level-%d.yaml", level))
 		if err := os.WriteFile(file, []byte(files[level].String()), 0o644); err != nil {
 			return nil, err
 		}
-		script += fmt.Sprintf("\"$1\" apply --server-side --kubeconfig=%[1]s -f %[2]s\n\"$1\" rollout status --kubeconfig=%[1]s -f %[2]s\n", t.kubeconfig, file)
+		script += fmt.Sprintf("\"$1\" apply --server-side --kubeconfig=%[1]s -f %[2]s\n\"$1\" rollout status --kubeconfig=%[1]s -f %[2]s\n", t.Kubeconfig, file)
 	}
 	return []string{"sh", "-c", script, "sh", "kubectl"}, nil
 }
@@ -172,16 +173,16 @@ func (l *lab) graph(o orderer, nodes []node) (Sample, error) {
 	if err != nil {
 		return Sample{}, err
 	}
-	defer t.remove()
+	defer remove(t)
 	var stream strings.Builder
 	for _, n := range nodes {
-		stream.WriteString(deployment(t.namespace, n, o.annotate(t.namespace, n)))
+		stream.WriteString(deployment(t.Namespace, n, o.annotate(t.Namespace, n)))
 	}
-	if err := os.WriteFile(t.file(), []byte(stream.String()), 0o644); err != nil {
+	if err := os.WriteFile(t.File(), []byte(stream.String()), 0o644); err != nil {
 		return Sample{}, err
 	}
 	if o.name == "kapply" {
-		if err := inventory(t); err != nil {
+		if err := appliers.Kapply().Prepare(t); err != nil {
 			return Sample{}, err
 		}
 	}
@@ -201,7 +202,7 @@ func (l *lab) graph(o orderer, nodes []node) (Sample, error) {
 	if err != nil {
 		return s, err
 	}
-	if s.Critical, err = critical(nodes, log, t.namespace); err != nil {
+	if s.Critical, err = critical(nodes, log, t.Namespace); err != nil {
 		return Sample{Failed: err.Error()}, nil
 	}
 	return s, nil

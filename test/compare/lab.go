@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ordapply/ordapply/test/appliers"
 	"github.com/ordapply/ordapply/test/auditlog"
 	"github.com/ordapply/ordapply/test/measure"
 	"github.com/ordapply/ordapply/test/testcluster"
@@ -41,24 +42,23 @@ func openLab(dir string, progress io.Writer) (*lab, error) {
 	l := &lab{dir: dir, programs: map[string]string{}, progress: progress, stop: make(chan os.Signal, 1)}
 	signal.Notify(l.stop, os.Interrupt, syscall.SIGTERM)
 	errs := []error{l.build("meter", ".", "./test/compare/meter"), l.build("floor", ".", "./test/bench/bare")}
-	for _, name := range []string{"ordapply", "sortorder", "localcluster", "kustomize", "kapp", "kapply", "helm"} {
-		file := name
-		if name == "helm" {
-			file = "helm-referee" // as the Makefile calls it
-		}
-		path, err := testcluster.Find(file)
+	for _, name := range []string{"ordapply", "sortorder", "localcluster", "kustomize"} {
+		path, err := testcluster.Find(name)
+		l.programs[name] = path
+		errs = append(errs, err)
+	}
+	for _, a := range appliers.All() {
+		path, err := a.Find()
 		if err == nil {
-			l.programs[name] = path
-		} else if !optional(name) {
+			l.programs[a.Name] = path
+		} else if a.File == "" { // the peers of the others are left out where they are not built
 			errs = append(errs, err)
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("find the programs, which make compare builds: %w", err)
 	}
-	out, err := exec.Command(l.programs["localcluster"], "build", "--print-dir").Output()
-	l.programs["kubectl"] = filepath.Join(strings.TrimSpace(string(out)), "kubectl")
-	return l, err
+	return l, nil
 }
 
 // build builds a program of this repository in the folder of its module, once.
@@ -74,11 +74,6 @@ func (l *lab) build(name, module, pkg string) error {
 	}
 	l.programs[name] = path
 	return nil
-}
-
-// optional reports whether a program's peers are left out where it is not built.
-func optional(program string) bool {
-	return slices.Contains([]string{"kapp", "kapply", "helm"}, program)
 }
 
 // present returns the peers whose programs are built.
@@ -163,14 +158,14 @@ func (l *lab) target(delay time.Duration) (target, error) {
 		}
 		l.roads[delay], l.stops = road, append(l.stops, stop)
 	}
-	t := target{l.roads[delay], namespace, filepath.Join(l.dir, namespace)}
-	return t, os.MkdirAll(t.dir, 0o755)
+	t := target{Kubeconfig: l.roads[delay], Namespace: namespace, Dir: filepath.Join(l.dir, namespace)}
+	return t, os.MkdirAll(t.Dir, 0o755)
 }
 
-// remove removes the files.
-func (t target) remove() {
-	_ = os.RemoveAll(t.dir)
-	_ = os.RemoveAll(t.chart())
+// remove removes the files of a target.
+func remove(t target) {
+	_ = os.RemoveAll(t.Dir)
+	_ = os.RemoveAll(t.Chart())
 }
 
 func (l *lab) logSize() (int64, error) {

@@ -14,7 +14,7 @@ func (l *lab) move(size, rounds int) (Part, error) {
 		if err != nil {
 			return part, err
 		}
-		defer t.remove()
+		defer remove(t)
 		if err := stream(without, t, size, false); err != nil {
 			return part, err
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -92,7 +91,7 @@ func (l *lab) life(w work, p peer, round int, phases []string) ([]Sample, error)
 	if err != nil {
 		return nil, err
 	}
-	defer t.remove()
+	defer remove(t)
 	var samples []Sample
 	for _, phase := range phases {
 		command := p.apply(t)
@@ -136,7 +135,7 @@ func (l *lab) warmUp(w work, p peer) (failed string, err error) {
 
 // stream writes the stream, and what else the peer needs.
 func stream(p peer, t target, size int, changed bool) error {
-	if err := configMaps(t.file(), t.namespace, size, changed); err != nil || p.prepare == nil {
+	if err := configMaps(t.File(), t.Namespace, size, changed); err != nil || p.prepare == nil {
 		return err
 	}
 	return p.prepare(t)
@@ -157,40 +156,4 @@ func configMaps(file, namespace string, size int, changed bool) error {
 		fmt.Fprintf(out, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%d, namespace: %s}\ndata: {text: %q}\n---\n", i, namespace, text)
 	}
 	return errors.Join(out.Flush(), f.Close())
-}
-
-// inventory writes the inventory template of cli-utils beside the stream, once.
-func inventory(t target) error {
-	template := filepath.Join(t.dir, "inventory-template.yaml")
-	if _, err := os.Stat(template); err == nil {
-		return nil
-	}
-	return os.WriteFile(template, fmt.Appendf(nil, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: inventory\n  namespace: %s\n  labels: {cli-utils.sigs.k8s.io/inventory-id: %s}\n", t.namespace, t.namespace), 0o644)
-}
-
-// chart writes the stream as a Helm chart. Helm refuses files of more than 5 MiB.
-func chart(t target) error {
-	text, err := os.ReadFile(t.file())
-	if err != nil {
-		return err
-	}
-	templates := filepath.Join(t.chart(), "templates")
-	if err := os.MkdirAll(templates, 0o755); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(t.chart(), "Chart.yaml"), []byte("apiVersion: v2\nname: bench\nversion: 1.0.0\n"), 0o644); err != nil {
-		return err
-	}
-	const most = 4 << 20
-	for n := 0; len(text) > 0; n++ {
-		end := len(text)
-		if end > most {
-			end = strings.LastIndex(string(text[:most]), "\n---\n") + len("\n---\n")
-		}
-		if err := os.WriteFile(filepath.Join(templates, fmt.Sprintf("%03d.yaml", n)), text[:end], 0o644); err != nil {
-			return err
-		}
-		text = text[end:]
-	}
-	return nil
 }

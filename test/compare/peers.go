@@ -1,9 +1,10 @@
 package main
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ordapply/ordapply/test/appliers"
 )
 
 // peer is a program with one way to use it.
@@ -27,95 +28,57 @@ const (
 )
 
 // target is the place of one measurement, with the stream in a folder of its own.
-type target struct{ kubeconfig, namespace, dir string }
+type target = appliers.Target
 
-func (t target) file() string { return filepath.Join(t.dir, "stream.yaml") }
-
-func (t target) chart() string { return t.dir + "-chart" }
+// other returns another program, with flags.
+func other(name, against string, a appliers.Applier, flags ...string) peer {
+	return peer{
+		name: name, program: a.Name, against: against, prepare: a.Prepare,
+		apply:  func(t target) []string { return a.Apply(t, flags...) },
+		delete: func(t target) []string { return a.Delete(t, flags...) },
+	}
+}
 
 // allPeers returns each program at its defaults and, where its documentation has settings
 // for speed, with them.
 func allPeers() []peer {
-	kapp := func(flags ...string) peer {
-		return peer{
-			program: "kapp", against: set,
-			apply: func(t target) []string {
-				return append([]string{"kapp", "deploy", "--yes", "--app=bench", "--namespace=" + t.namespace, "--kubeconfig=" + t.kubeconfig, "--file=" + t.file()}, flags...)
-			},
-			delete: func(t target) []string {
-				return append([]string{"kapp", "delete", "--yes", "--app=bench", "--namespace=" + t.namespace, "--kubeconfig=" + t.kubeconfig}, flags...)
-			},
-		}
-	}
-	kapply := func(flags ...string) peer {
-		return peer{
-			program: "kapply", against: set, prepare: inventory,
-			apply: func(t target) []string {
-				return append([]string{"kapply", "apply", t.dir, "--kubeconfig=" + t.kubeconfig}, flags...)
-			},
-			delete: func(t target) []string { return []string{"kapply", "destroy", t.dir, "--kubeconfig=" + t.kubeconfig} },
-		}
-	}
-	helm := func(flags ...string) peer {
-		return peer{
-			program: "helm", against: set, prepare: chart,
-			apply: func(t target) []string {
-				return append([]string{"helm", "upgrade", "--install", "bench", t.chart(), "--namespace=" + t.namespace, "--kubeconfig=" + t.kubeconfig}, flags...)
-			},
-			delete: func(t target) []string {
-				return append([]string{"helm", "uninstall", "bench", "--namespace=" + t.namespace, "--kubeconfig=" + t.kubeconfig}, flags...)
-			},
-		}
-	}
-	kubectl := func(flags ...string) peer {
-		return peer{
-			program: "kubectl", against: plain,
-			apply: func(t target) []string {
-				return append([]string{"kubectl", "apply", "--kubeconfig=" + t.kubeconfig, "-f", t.file()}, flags...)
-			},
-			delete: func(t target) []string {
-				return []string{"kubectl", "delete", "--kubeconfig=" + t.kubeconfig, "-f", t.file()}
-			},
-		}
-	}
-	named := func(name string, p peer) peer { p.name = name; return p }
 	return []peer{
 		{
 			name: floor, program: "floor", against: plain,
-			apply:  func(t target) []string { return []string{"floor", t.kubeconfig, t.file()} },
-			delete: func(t target) []string { return []string{"floor", "-delete", t.kubeconfig, t.file()} },
+			apply:  func(t target) []string { return []string{"floor", t.Kubeconfig, t.File()} },
+			delete: func(t target) []string { return []string{"floor", "-delete", t.Kubeconfig, t.File()} },
 		},
 		{
 			name: plain, program: "ordapply",
 			apply: func(t target) []string {
-				return []string{"ordapply", "apply", "--kubeconfig", t.kubeconfig, "-f", t.file()}
+				return []string{"ordapply", "apply", "--kubeconfig", t.Kubeconfig, "-f", t.File()}
 			},
 			delete: func(t target) []string {
-				return []string{"ordapply", "delete", "--kubeconfig", t.kubeconfig, "-f", t.file()}
+				return []string{"ordapply", "delete", "--kubeconfig", t.Kubeconfig, "-f", t.File()}
 			},
 		},
 		{
 			name: set, program: "ordapply",
 			apply: func(t target) []string {
-				return []string{"ordapply", "apply", "--kubeconfig", t.kubeconfig, "--applyset", "bench", "-n", t.namespace, "--prune", "-f", t.file()}
+				return []string{"ordapply", "apply", "--kubeconfig", t.Kubeconfig, "--applyset", "bench", "-n", t.Namespace, "--prune", "-f", t.File()}
 			},
 			delete: func(t target) []string {
-				return []string{"ordapply", "delete", "--kubeconfig", t.kubeconfig, "--applyset", "bench", "-n", t.namespace}
+				return []string{"ordapply", "delete", "--kubeconfig", t.Kubeconfig, "--applyset", "bench", "-n", t.Namespace}
 			},
 		},
 		{
 			name: marked, program: "floor", against: plain,
-			apply:  func(t target) []string { return []string{"floor", "-annotate", t.kubeconfig, t.file()} },
-			delete: func(t target) []string { return []string{"floor", "-delete", t.kubeconfig, t.file()} },
+			apply:  func(t target) []string { return []string{"floor", "-annotate", t.Kubeconfig, t.File()} },
+			delete: func(t target) []string { return []string{"floor", "-delete", t.Kubeconfig, t.File()} },
 		},
-		named("kubectl, server-side", kubectl("--server-side")),
-		named("kubectl, client-side", kubectl()),
-		named("kapp", kapp()),
-		named("kapp, tuned", kapp("--apply-concurrency=50", "--apply-check-interval=50ms", "--wait-concurrency=50", "--wait-check-interval=100ms")),
-		named("kapply", kapply()),
-		named("kapply, server-side", kapply("--server-side")),
-		named("Helm", helm()),
-		named("Helm, tuned", helm("--qps=10000", "--burst-limit=10000")),
+		other("kubectl, server-side", plain, appliers.Kubectl(), "--server-side"),
+		other("kubectl, client-side", plain, appliers.Kubectl()),
+		other("kapp", set, appliers.Kapp()),
+		other("kapp, tuned", set, appliers.Kapp(), "--apply-concurrency=50", "--apply-check-interval=50ms", "--wait-concurrency=50", "--wait-check-interval=100ms"),
+		other("kapply", set, appliers.Kapply()),
+		other("kapply, server-side", set, appliers.Kapply(), "--server-side"),
+		other("Helm", set, appliers.Helm()),
+		other("Helm, tuned", set, appliers.Helm(), "--qps=10000", "--burst-limit=10000"),
 	}
 }
 
@@ -126,6 +89,6 @@ func choosePeers(names ...string) []peer {
 
 // commands returns the command lines of a peer for people.
 func (p peer) commands() map[string]string {
-	t := target{kubeconfig: "KUBECONFIG", namespace: "NS", dir: "DIR"}
+	t := target{Kubeconfig: "KUBECONFIG", Namespace: "NS", Dir: "DIR"}
 	return map[string]string{"apply": strings.Join(p.apply(t), " "), "delete": strings.Join(p.delete(t), " ")}
 }
