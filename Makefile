@@ -216,7 +216,7 @@ bench: build localcluster emit-peers ## measure speed and memory against their l
 	$(GO) run ./test/bench first-apply chain ordering crds no-op memory documents
 
 .PHONY: compare
-compare: build localcluster kustomize emit-peers $(BIN)/helm-referee ## measure ordapply beside kubectl, kapp, kapply and Helm, and Flux and Argo CD where make engines has built them, collect the results in docs/benchmarks/results.json, and write docs/benchmarks.md (hours); WORK=objects,plan SIZES=100,1000 DELAYS=5ms ROUNDS=2 PEERS='kapp;Helm' choose a part, RESULTS=FILE other results
+compare: build localcluster kustomize emit-peers $(BIN)/helm-referee ## measure ordapply beside kubectl, kapp, kapply and Helm, and Flux and Argo CD where make engines has built them, collect the results in docs/benchmarks/results.json, and write docs/benchmarks.md (hours); WORK=objects,plan SIZES=100,1000 DELAYS=5ms ROUNDS=2 PEERS='kapp;Helm' choose a part, RESULTS=FILE other results, RESUME=1 goes on with a run that was stopped
 	$(GO) run ./test/compare run
 	$(GO) run ./test/compare page
 
@@ -272,8 +272,8 @@ corpora: kustomize helm-referee ## render the real streams of the tests from the
 
 SHUFFLES ?= 10
 .PHONY: first-try
-first-try: build localcluster ## apply the real streams in ORDAPPLY_CORPORA, the programs of make unkind, and SHUFFLES=10 shuffles of each to empty clusters, compared with kubectl (hours); TRY="flux jobset" or TRY=unkind chooses
-	$(GO) run ./test/firsttry -shuffles $(SHUFFLES) $(TRY)
+first-try: build localcluster ## apply the real streams in ORDAPPLY_CORPORA, the programs of make unkind, and SHUFFLES=10 shuffles of each to empty clusters, compared with kubectl and, where they are built, kapp, kapply and Helm (many hours); TRY="flux jobset" or TRY=unkind chooses, FLAGS="-tools kapp,helm -tries 3" the others and their number of orders
+	$(GO) run ./test/firsttry -shuffles $(SHUFFLES) $(FLAGS) $(TRY)
 
 .PHONY: unkind
 unkind: build localcluster ## apply programs whose Pods wait for more than their start, each as written and in SHUFFLES=10 orders, and compare the time with what they take by themselves (an hour)

@@ -12,6 +12,8 @@
 //	WORK=objects,far,scale,move,plan,filter,kustomize,graphs,programs,streams,tries,engines
 //	SIZES=100,1000 DELAYS=5ms ROUNDS=3 PEERS="kapp;Helm"
 //	TRY="flux vault" SHUFFLES=10  # the streams and programs, and in how many orders they are tried
+//	TOOLS=kapp,helm TOOL_TRIES=3  # the other programs that are tried, and in how many of the orders
+//	RESUME=1                      # leaves out what the results have in as many rounds, except programs, streams and engines
 //	RESULTS=FILE                  # other results
 package main
 
@@ -106,6 +108,11 @@ func run(results *Results, progress io.Writer) (err error) {
 			return err
 		}
 		l.log("%s took %s", m.of.title(), time.Since(begin).Round(time.Second))
+		select {
+		case s := <-l.stop:
+			return fmt.Errorf("stopped: %s; RESUME=1 measures what is left", s)
+		default:
+		}
 	}
 	return nil
 }

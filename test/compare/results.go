@@ -74,8 +74,17 @@ type Try struct {
 	Good    int     `json:"good"`
 	Slowest float64 `json:"slowest"` // seconds
 	Grace   float64 `json:"grace"`   // seconds
-	Once    string  `json:"once"`    // of kubectl
+	Once    string  `json:"once"`    // of kubectl, as the stream stands
 	Loop    string  `json:"loop"`
+	Tools   []Tally `json:"tools,omitempty"`
+}
+
+// Tally is how often another program succeeded with a stream at the first try.
+type Tally struct {
+	Name   string `json:"name"` // as appliers has it
+	Tries  int    `json:"tries"`
+	Good   int    `json:"good"`
+	Failed string `json:"failed,omitempty"` // why the first of the others did not succeed
 }
 
 // load reads results; without the file there are none.

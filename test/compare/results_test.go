@@ -88,6 +88,32 @@ func TestFewerRoundsReplaceNothing(t *testing.T) {
 	}
 }
 
+// A stopped run goes on with the streams that it has not tried.
+func TestResume(t *testing.T) {
+	r := collected(t, Part{Work: "tries", Name: "flux", Tries: []Try{{Tries: 11}}}, Part{Work: "tries", Name: "jobset", Tries: []Try{{Tries: 10}}})
+	for name, value := range map[string]string{"WORK": "tries", "TRY": "flux jobset unkind/gatekeeper", "SHUFFLES": "10"} {
+		t.Setenv(name, value)
+	}
+	named := func() (names []string) {
+		parts, err := chosen(r)
+		require.NoError(t, err)
+		for _, m := range parts {
+			names = append(names, m.of.Name)
+		}
+		return names
+	}
+	require.Equal(t, []string{"flux", "jobset", "unkind/gatekeeper"}, named())
+	t.Setenv("RESUME", "1")
+	require.Equal(t, []string{"jobset", "unkind/gatekeeper"}, named())
+	t.Setenv("TRY", "gatekeeper")
+	require.Equal(t, []string{"gatekeeper", "unkind/gatekeeper"}, named())
+	t.Setenv("TRY", "streams/gatekeeper")
+	require.Equal(t, []string{"gatekeeper"}, named())
+	t.Setenv("TRY", "fluxx")
+	_, err := chosen(r)
+	require.EqualError(t, err, `TRY: no stream or program is called "fluxx"`)
+}
+
 // Results are kept in the repository: a line for each sample, and what was saved is read.
 func TestResultsHaveALineForEachSample(t *testing.T) {
 	r := collected(t, lives(10, map[string]float64{floor: 1. / 3, plain: 2}, 2), Part{Work: "tries", Name: "flux", Tries: []Try{{Stream: "flux"}}}, Part{Work: "plan"})
@@ -250,7 +276,7 @@ func TestPage(t *testing.T) {
 			{Peer: plain, Phase: "ready", Wall: 20, Alone: 6, Critical: 4, Grace: 10}, {Peer: plain, Phase: "ready", Round: 1, Wall: 21, Alone: 5, Critical: 7, Grace: 11},
 		}},
 		{Work: "streams", Name: "jobset", Objects: 39, Samples: []Sample{{Peer: plain, Phase: "ready", Failed: "not ready"}}},
-		{Work: "tries", Name: "flux", Tries: []Try{{Stream: "flux", Objects: 30, Tries: 11, Good: 11, Slowest: 12, Once: "3 refused", Loop: "2 rounds"}}},
+		{Work: "tries", Name: "flux", Tries: []Try{{Stream: "flux", Objects: 30, Tries: 11, Good: 11, Slowest: 12, Once: "3 refused", Loop: "2 rounds", Tools: []Tally{{Name: "kubectl", Tries: 11}, {Name: "helm", Tries: 3, Good: 2, Failed: "not finished after 3m0s"}}}}},
 		{Work: "tries", Name: "rook", Tries: []Try{{Stream: "rook", Tries: 11, Refused: true}}},
 	} {
 		require.NoError(t, r.add(p))

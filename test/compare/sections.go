@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ordapply/ordapply/test/appliers"
 )
 
 // writeObjects prints the life of ConfigMaps of all sizes.
@@ -219,14 +221,33 @@ func writeTries(b *strings.Builder, r Results, _ map[string]string) {
 	if len(parts) == 0 {
 		return
 	}
-	b.WriteString("## The first try\n\nReal streams, and the same models of programs, on empty control planes: ordapply with the objects in several orders, kubectl once as the stream stands, and again every 5 s. [Objects that cannot be applied at all](../test/firsttry/streams.go) are left out.\n\n")
+	b.WriteString("## The first try\n\nReal streams, and the same models of programs, each time on an empty control plane with what the stream expects: as the stream stands, and shuffled. " +
+		"A program succeeds if it ends with exit code 0, all objects are there, and all Pods of a model are ready; the others get three minutes, in which Pods may also become ready after the program has ended. " +
+		"Helm gets a chart with the CustomResourceDefinitions in `crds/`. kubectl in a loop is with the stream as it stands, again every 5 s. " +
+		"[Objects that cannot be applied at all](../test/firsttry/streams.go) are left out. [The results](benchmarks/results.json) have the end of the output of the first failure.\n\n")
 	var rows [][]string
 	for _, p := range parts {
 		for _, t := range p.Tries {
 			if !t.Refused {
-				rows = append(rows, []string{t.Stream, fmt.Sprint(t.Objects), fmt.Sprintf("%d of %d", t.Good, t.Tries), number(t.Slowest), number(t.Grace), t.Once, t.Loop})
+				row := []string{t.Stream, fmt.Sprint(t.Objects), goodOf(t.Good, t.Tries)}
+				for _, a := range appliers.All() {
+					row = append(row, t.tool(a.Name))
+				}
+				rows = append(rows, append(row, t.Loop, number(t.Slowest), number(t.Grace)))
 			}
 		}
 	}
-	table(b, []string{"", "objects", "ordapply succeeds", "slowest, s", "of that grace, s", "kubectl once", "kubectl in a loop"}, rows)
+	table(b, []string{"", "objects", "ordapply", "kubectl, server-side", "kapp", "kapply, server-side", "Helm", "kubectl in a loop", "slowest of ordapply, s", "of that grace, s"}, rows)
 }
+
+// tool returns how often another program succeeded; a dash if it was not tried.
+func (t Try) tool(name string) string {
+	for _, tally := range t.Tools {
+		if tally.Name == name {
+			return goodOf(tally.Good, tally.Tries)
+		}
+	}
+	return "–"
+}
+
+func goodOf(good, tries int) string { return fmt.Sprintf("%d of %d", good, tries) }

@@ -17,20 +17,55 @@ import (
 	"github.com/ordapply/ordapply/test/unkind"
 )
 
-// tries runs test/firsttry on streams and programs, and returns a part for each; on all if
-// none are named, but without the real streams if their folder is not.
-func (l *lab) tries(shuffles int, streams []string) ([]Part, error) {
-	var tries []Try
-	err := l.firstTry(streams, &tries, "-shuffles", strconv.Itoa(shuffles))
-	var parts []Part
-	for _, t := range tries {
-		if last := len(parts) - 1; last >= 0 && parts[last].Name == t.Stream { // after its row as it stands
-			parts[last].Tries = append(parts[last].Tries, t)
-			continue
+// tries runs test/firsttry on a stream or program. Without the folder of the real streams it
+// leaves these out, unless TRY names one.
+func (l *lab) tries(name string, c choice) (Part, error) {
+	full := name
+	if !strings.HasPrefix(name, programsName+"/") {
+		full = streamsName + "/" + name
+		if _, err := corpora.Dir(); err != nil && len(c.tries) == 0 {
+			l.log("%s is left out: %s", name, err)
+			return Part{}, nil
 		}
-		parts = append(parts, Part{Work: "tries", Name: t.Stream, Tries: []Try{t}})
 	}
-	return parts, err
+	part := Part{Work: "tries", Name: name}
+	flags := []string{"-shuffles", strconv.Itoa(c.shuffles), "-tries", strconv.Itoa(c.toolTries)}
+	if c.tools != "" {
+		flags = append(flags, "-tools", c.tools)
+	}
+	err := l.firstTry([]string{full}, &part.Tries, flags...)
+	if err == nil && len(part.Tries) == 0 {
+		err = fmt.Errorf("test/firsttry could not try %s: see above", name)
+	}
+	return part, err
+}
+
+// As in test/firsttry, these are the names of all programs and of all streams of the folder,
+// and before a slash, of one of them.
+const (
+	programsName = "unkind"
+	streamsName  = "streams"
+)
+
+// tried returns the streams and programs of test/firsttry that have a name; all without names.
+func tried(names []string) []string {
+	all := corpora.Applied()
+	programs, _ := unkind.Programs() // which are embedded
+	for _, p := range programs {
+		all = append(all, programsName+"/"+p.Name)
+	}
+	return slices.DeleteFunc(all, func(of string) bool {
+		return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return isCalled(of, name) })
+	})
+}
+
+// isCalled reports whether a stream or program has a name.
+func isCalled(of, name string) bool {
+	program, found := strings.CutPrefix(of, programsName+"/")
+	if !found {
+		return name == of || name == streamsName || name == streamsName+"/"+of
+	}
+	return name == of || name == programsName || name == program
 }
 
 // streams measures how long real streams take until everything is ready, and returns a part
@@ -65,9 +100,8 @@ func (l *lab) firstTry(streams []string, into any, flags ...string) error {
 		return err
 	}
 	record := filepath.Join(l.dir, "firsttry.json")
-	if _, err := corpora.Dir(); err != nil && len(streams) == 0 {
-		l.log("the real streams are left out: %s", err)
-		streams = []string{"unkind"}
+	if err := os.RemoveAll(record); err != nil { // of the streams before
+		return err
 	}
 	cmd := exec.Command(l.programs["firsttry"], slices.Concat(flags, []string{"-json", record}, streams)...)
 	cmd.Stdout, cmd.Stderr = l.progress, l.progress

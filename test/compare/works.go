@@ -39,6 +39,9 @@ func (m measurement) alone() measurement {
 
 // allowed returns an error if results have more rounds of a part that is measured.
 func (m measurement) allowed(r Results, names []string) error {
+	if m.of.Name != "" {
+		return r.allow(m.of, m.rounds)
+	}
 	var errs []error
 	for _, p := range r.of(m.of.Work) {
 		// As in test/firsttry, unkind/eck is also called eck, and one of unkind.
@@ -59,6 +62,9 @@ type choice struct {
 	sizes               []int
 	delays              []time.Duration
 	rounds, shuffles    int
+	tools               string // that test/firsttry tries beside ordapply
+	toolTries           int    // in that many orders; 0: in all
+	resume              bool   // leave out the parts that the results have in as many rounds
 }
 
 func environment() (c choice, err error) {
@@ -85,7 +91,13 @@ func environment() (c choice, err error) {
 		c.delays = append(c.delays, delay)
 	}
 	c.tries, c.shuffles = strings.Fields(os.Getenv("TRY")), 1
-	for name, value := range map[string]*int{"ROUNDS": &c.rounds, "SHUFFLES": &c.shuffles} {
+	for _, name := range c.tries {
+		if len(tried([]string{name})) == 0 {
+			return c, fmt.Errorf("TRY: no stream or program is called %q", name)
+		}
+	}
+	c.tools, c.resume = os.Getenv("TOOLS"), os.Getenv("RESUME") != ""
+	for name, value := range map[string]*int{"ROUNDS": &c.rounds, "SHUFFLES": &c.shuffles, "TOOL_TRIES": &c.toolTries} {
 		if text := os.Getenv(name); text != "" {
 			if *value, err = strconv.Atoi(text); err != nil {
 				return c, fmt.Errorf("%s: %w", name, err)
@@ -166,6 +178,10 @@ func (c choice) all() []struct {
 		rounds := min(fewest, c.roundsOf(0))
 		graph = append(graph, one(Part{Work: shape, Size: len(graphs()[shape])}, rounds, func(l *lab) (Part, error) { return l.ordered(shape, rounds) }))
 	}
+	var tries []measurement
+	for _, name := range tried(c.tries) {
+		tries = append(tries, one(Part{Work: "tries", Name: name}, c.shuffles+1, func(l *lab) (Part, error) { return l.tries(name, c) }))
+	}
 	few := c.roundsOr(3)
 	return []struct {
 		name  string
@@ -180,7 +196,7 @@ func (c choice) all() []struct {
 		{"programs", alone([]measurement{{Part{Work: "programs"}, few, func(*lab) ([]Part, error) { return programs(c.tries, few) }}})},
 		{"streams", alone([]measurement{{Part{Work: "streams"}, few, func(l *lab) ([]Part, error) { return l.streams(c.tries, few) }}})},
 		{"engines", alone([]measurement{{Part{Work: "engines"}, few, func(l *lab) ([]Part, error) { return l.engines(few) }}})},
-		{"tries", alone([]measurement{{Part{Work: "tries"}, c.shuffles + 1, func(l *lab) ([]Part, error) { return l.tries(c.shuffles, c.tries) }}})},
+		{"tries", alone(tries)},
 	}
 }
 
@@ -213,6 +229,7 @@ func chosen(r Results) ([]measurement, error) {
 			errs = append(errs, fmt.Errorf("WORK: no work is called %q; known: %s", name, strings.Join(known, ", ")))
 		}
 	}
+	parts = slices.DeleteFunc(parts, func(m measurement) bool { return c.resume && r.find(m.of).rounds() >= m.rounds })
 	for _, m := range parts {
 		errs = append(errs, m.allowed(r, c.tries))
 	}

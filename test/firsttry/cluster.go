@@ -112,17 +112,22 @@ func openFor(ctx context.Context, parent string, s stream) (*place, error) {
 	return p, nil
 }
 
-// write writes objects to a file. A program's objects get the cluster's CA.
+// write writes objects to a file.
 func (p *place) write(objects []*unstructured.Unstructured) (file string, err error) {
+	file = filepath.Join(p.dir, "stream.yaml")
+	return file, p.writeTo(file, objects)
+}
+
+// writeTo writes objects to the named file. A program's objects get the cluster's CA.
+func (p *place) writeTo(file string, objects []*unstructured.Unstructured) error {
 	manifests, err := encode(contents(objects))
 	if err != nil {
-		return "", err
+		return err
 	}
 	if p.ca != nil {
 		manifests = unkind.WithCA(manifests, p.ca)
 	}
-	file = filepath.Join(p.dir, "stream.yaml")
-	return file, os.WriteFile(file, manifests, 0o644)
+	return os.WriteFile(file, manifests, 0o644)
 }
 
 // outcome is the result of one command.
@@ -141,8 +146,11 @@ func (p *place) ordapply(ctx context.Context, file string, more ...string) (outc
 	return command(ctx, append([]string{bin, "apply", "-f", file, "--kubeconfig", p.Kubeconfig, "-o", "json"}, more...))
 }
 
-func command(ctx context.Context, args []string) (outcome, error) {
+// command runs a command, with more variables in its environment.
+func command(ctx context.Context, args []string, more ...string) (outcome, error) {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), more...)
+	cmd.WaitDelay = time.Second // if it is killed, and what it started has its output
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	start := time.Now()

@@ -48,9 +48,9 @@ func TestProgramWithoutTheFolder(t *testing.T) {
 	}
 	t.Setenv(corpora.Variable, "")
 	var table strings.Builder
-	code := run(t.Context(), []string{"-shuffles", "0", "eck"}, &table, t.Output())
+	code := run(t.Context(), []string{"-shuffles", "0", "-tools", "kubectl", "eck"}, &table, t.Output())
 	require.Equal(t, 0, code)
-	require.Regexp(t, `\nunkind/eck +11 +1/1 .* 1 refused +\d+ rounds +all Pods ready as it stands\n`, table.String())
+	require.Regexp(t, `\nunkind/eck +11 +1/1 .* 0/1 +1 refused +\d+ rounds +all Pods ready as it stands\n`, table.String())
 }
 
 // The table summarizes each row and marks unexpected results.
@@ -85,6 +85,7 @@ func TestChoose(t *testing.T) {
 		"unkind/dapr":                  {"dapr"},
 		"gatekeeper unkind/gatekeeper": {"gatekeeper"},
 		"flux unkind/gatekeeper":       {"unkind/gatekeeper", "flux"},
+		"gatekeeper":                   {"streams/gatekeeper"},
 	} {
 		chosen, err := choose(names)
 		require.NoError(t, err)
@@ -93,6 +94,9 @@ func TestChoose(t *testing.T) {
 	chosen, err := choose([]string{"unkind"})
 	require.NoError(t, err)
 	require.Len(t, chosen, 15)
+	chosen, err = choose([]string{"streams"})
+	require.NoError(t, err)
+	require.ElementsMatch(t, corpora.Applied(), namesOf(chosen))
 	_, err = choose([]string{"flux", "fluxx"})
 	require.EqualError(t, err, `no stream is called "fluxx"`)
 }

@@ -56,16 +56,20 @@ func (t *trial) withKubectl(ctx context.Context, s stream, objects []*unstructur
 		}
 		time.Sleep(kubectlPause)
 	}
-	found.unready = s.program != nil && !p.becomesReady(ctx, kubectlReady)
+	limited, cancel := context.WithTimeout(ctx, kubectlReady)
+	defer cancel()
+	found.unready = s.program != nil && !p.becomesReady(limited)
 	return found, nil
 }
 
-// becomesReady reports whether all Pods become ready in time.
-func (p *place) becomesReady(ctx context.Context, timeout time.Duration) bool {
-	for end := time.Now().Add(timeout); ctx.Err() == nil && time.Now().Before(end); time.Sleep(time.Second) {
-		if unkind.PodsAreReady(p.Cluster) {
-			return true
+// becomesReady reports whether all Pods become ready before ctx ends.
+func (p *place) becomesReady(ctx context.Context) bool {
+	for !unkind.PodsAreReady(p.Cluster) {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(time.Second):
 		}
 	}
-	return false
+	return true
 }

@@ -34,13 +34,19 @@ type stream struct {
 // cluster.
 func (s stream) converges() bool { return len(s.finds) == 0 && len(s.leaves) == 0 }
 
-// programsName is the name that stands for all programs.
-const programsName = "unkind"
+// These names stand for all programs and for all streams of the folder.
+const (
+	programsName = "unkind"
+	streamsName  = "streams"
+)
 
-// is reports whether a name on the command line stands for the stream. The full name of a
-// program, such as unkind/gatekeeper, leaves out the stream gatekeeper.
+// is reports whether a name on the command line stands for the stream. unkind/gatekeeper leaves
+// out the stream gatekeeper, and streams/gatekeeper the program.
 func (s stream) is(name string) bool {
-	return name == s.name || s.program != nil && (name == s.program.Name || name == programsName)
+	if s.program == nil {
+		return name == s.name || name == streamsName+"/"+s.name || name == streamsName
+	}
+	return name == s.name || name == s.program.Name || name == programsName
 }
 
 // all returns the streams of the folder, smallest first, and the programs.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -12,10 +14,19 @@ import (
 // unmodified, one for that.
 func printTable(out io.Writer, rows []row) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "STREAM\tOBJECTS\tFIRST TRY\tSLOWEST\tGRACE\tREVIEWS\tKUBECTL ONCE\tKUBECTL LOOP\tVERDICT")
+	var tools []string
+	for _, r := range rows {
+		for _, one := range r.tools {
+			if !slices.Contains(tools, one.Name) {
+				tools = append(tools, one.Name)
+			}
+		}
+	}
+	heads := strings.ToUpper(strings.Join(append(tools, ""), "\t"))
+	fmt.Fprintf(w, "STREAM\tOBJECTS\tFIRST TRY\tSLOWEST\tGRACE\tREVIEWS\t%sKUBECTL ONCE\tKUBECTL LOOP\tVERDICT\n", heads)
 	for _, r := range rows {
 		once, loop := r.kubectl.columns()
-		fmt.Fprintf(w, "%s\t%d\t%d/%d\t%.1fs\t%.1fs\t%d\t%s\t%s\t%s\n", r.stream.name, r.objects, r.good, r.tries, r.slowest.Seconds(), r.grace.Seconds(), r.reviews, once, loop, r.verdict())
+		fmt.Fprintf(w, "%s\t%d\t%d/%d\t%.1fs\t%.1fs\t%d\t%s%s\t%s\t%s\n", r.stream.name, r.objects, r.good, r.tries, r.slowest.Seconds(), r.grace.Seconds(), r.reviews, r.cells(tools), once, loop, r.verdict())
 	}
 	_ = w.Flush()
 	for _, r := range rows {
@@ -29,6 +40,21 @@ func printTable(out io.Writer, rows []row) {
 			fmt.Fprintf(out, "%s is applied with -n %s, after that Namespace was created, as its documentation says.\n", r.stream.name, r.stream.namespace)
 		}
 	}
+}
+
+// cells returns the cells of tools; a dash for one that was not tried.
+func (r row) cells(tools []string) string {
+	var cells strings.Builder
+	for _, name := range tools {
+		cell := "-"
+		for _, one := range r.tools {
+			if one.Name == name {
+				cell = fmt.Sprintf("%d/%d", one.Good, one.Tries)
+			}
+		}
+		cells.WriteString(cell + "\t")
+	}
+	return cells.String()
 }
 
 // verdict summarizes the row.
@@ -93,15 +119,16 @@ type record struct {
 	Good    int     `json:"good"`
 	Slowest float64 `json:"slowest"` // seconds
 	Grace   float64 `json:"grace"`   // seconds
-	Once    string  `json:"once"`    // of kubectl
+	Once    string  `json:"once"`    // of kubectl, as the stream stands
 	Loop    string  `json:"loop"`
+	Tools   []tally `json:"tools,omitempty"`
 }
 
 func writeRecords(file string, rows []row) error {
 	records := []record{}
 	for _, r := range rows {
 		once, loop := r.kubectl.columns()
-		records = append(records, record{r.stream.name, r.refused, r.objects, r.tries, r.good, r.slowest.Seconds(), r.grace.Seconds(), once, loop})
+		records = append(records, record{r.stream.name, r.refused, r.objects, r.tries, r.good, r.slowest.Seconds(), r.grace.Seconds(), once, loop, r.tools})
 	}
 	text, err := json.Marshal(records)
 	if err != nil {

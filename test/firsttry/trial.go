@@ -19,6 +19,10 @@ type trial struct {
 	folder, dir string
 	shuffles    int
 	kubectl     bool
+	tools       []tool
+	tries       int           // of each tool, in the first orders; 0: in all
+	patience    time.Duration // with a try of a tool
+	record      string        // file of the rows of finished streams; "": none
 	progress    io.Writer
 }
 
@@ -35,31 +39,46 @@ type row struct {
 	faults  int
 	writes  int // of ordapply, if none are expected
 	kubectl *peer
+	tools   []tally
 }
 
-// all tries the streams one after another. The error joins unexpected results, and the
-// streams that cannot be read.
+// all tries the streams one after another, and records the rows after each. The error joins
+// unexpected results, and the streams that cannot be read. There are no rows of a stream that
+// was interrupted.
 func (t *trial) all(ctx context.Context, chosen []stream) ([]row, error) {
 	var rows []row
 	var errs []error
 	for _, s := range chosen {
-		objects, err := s.read(t.folder)
-		if err != nil {
-			errs = append(errs, err)
-			fmt.Fprintln(t.progress, err)
-			continue
-		}
-		if !s.converges() {
-			r, err := t.refusals(ctx, s, objects)
-			rows, errs = append(rows, r), append(errs, err)
-		}
-		r, err := t.firstTries(ctx, s, s.without(objects))
-		rows, errs = append(rows, r), append(errs, err)
+		finished, err := t.stream(ctx, s)
 		if ctx.Err() != nil {
 			break
 		}
+		rows, errs = append(rows, finished...), append(errs, err)
+		if t.record != "" {
+			errs = append(errs, writeRecords(t.record, rows))
+		}
 	}
 	return rows, errors.Join(errs...)
+}
+
+// stream tries one stream.
+func (t *trial) stream(ctx context.Context, s stream) ([]row, error) {
+	objects, err := s.read(t.folder)
+	if err != nil {
+		fmt.Fprintln(t.progress, err)
+		return nil, err
+	}
+	var rows []row
+	var errs []error
+	if !s.converges() {
+		r, err := t.refusals(ctx, s, objects)
+		rows, errs = append(rows, r), append(errs, err)
+	}
+	objects = s.without(objects)
+	r, err := t.firstTries(ctx, s, objects)
+	errs = append(errs, err)
+	r.tools, err = t.withTools(ctx, s, objects)
+	return append(rows, r), errors.Join(append(errs, err)...)
 }
 
 // orders calls try with each order of the objects.
