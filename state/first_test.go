@@ -2,6 +2,7 @@ package state
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -21,8 +22,11 @@ func TestTheFirstRunListsMembersOnce(t *testing.T) {
 		kind, _ := cluster.Kind(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"})
 		other := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "other", "namespace": "shop"}}}
 		cluster.Add(kind, other)
+		var mu sync.Mutex // workers send at once
 		written, listed := false, 0
 		cluster.Refuse = func(verb string, kind kube.Kind, _, _ string) error {
+			mu.Lock()
+			defer mu.Unlock()
 			if kind.Resource.Resource == "configmaps" {
 				written = written || verb == "apply"
 				if written && verb == "list" {
