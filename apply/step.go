@@ -68,7 +68,7 @@ type existing struct {
 	origin          event.Origin               // proven by that list, and by the answer to the PATCH
 }
 
-// managers is what is known of the field managers of a live object, of which most steps know none.
+// managers are the known field managers of a live object; most steps know none.
 type managers struct {
 	former    []string // of sets that it was a member of
 	owners    event.FieldOwners

@@ -20,7 +20,7 @@ import (
 // background, which needs no collector. Dependents of a kind that is new are deleted by the run,
 // see collect.go.
 
-// dependents is what is known of objects whose dependents must be gone first.
+// dependents are the known owners whose dependents must be gone first.
 type dependents struct {
 	definitions []object.ID               // the CustomResourceDefinitions that this run deletes
 	newKinds    map[schema.GroupKind]bool // that the garbage collector may not know yet

@@ -138,7 +138,7 @@ func installs() []Part {
 // at least.
 const mostOver = 1.15
 
-// isFloor reports whether a peer is a floor, which nobody uses.
+// isFloor reports whether a peer is a floor: a measure, and no program that people use.
 func isFloor(peer string) bool { return strings.HasPrefix(peer, floor) }
 
 // fastest returns the peer with the lowest median time in a phase, without the floor.

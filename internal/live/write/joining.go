@@ -9,7 +9,7 @@ import (
 	"github.com/ordapply/ordapply/applyset"
 )
 
-// Joining is what one request needs to make a live object a member of a run's set.
+// Joining holds the parts of the one request that makes a live object a member of a run's set.
 type Joining struct {
 	Live    *unstructured.Unstructured  // its identity, version and labels
 	Entries []metav1.ManagedFieldsEntry // managedFields after the takeover
