@@ -30,12 +30,20 @@ func decodeWithin(ctx context.Context, data []byte) (*Revision, error) {
 // checkRevision rejects the JSON of a revision that exceeds the limits: a Secret of another
 // program could make this one allocate any memory.
 func checkRevision(text []byte) error {
-	return checkSize(text, limits.RevisionText, limits.RevisionObjects, limits.RevisionValues)
+	var c jsonCounter
+	_, _ = c.Write(text) // it returns no error
+	return c.checkRevision()
+}
+
+func (c *jsonCounter) checkRevision() error {
+	return c.check(limits.RevisionText, limits.RevisionObjects, limits.RevisionValues)
 }
 
 // checkRecord is the same for a record. Listing the revisions reads every record.
 func checkRecord(text []byte) error {
-	return checkSize(text, limits.RecordText, limits.RecordValues/2, limits.RecordValues)
+	var c jsonCounter
+	_, _ = c.Write(text) // it returns no error
+	return c.check(limits.RecordText, limits.RecordValues/2, limits.RecordValues)
 }
 
 // checkCount rejects a number of resources, or of steps of their plan.
@@ -55,7 +63,8 @@ func checkLengths(text []byte) error {
 			Steps length `json:"steps"`
 		} `json:"plan"`
 	}
-	if objects, _ := countValues(text); objects <= limits.RevisionResources {
+	var c jsonCounter
+	if _, _ = c.Write(text); c.objects <= limits.RevisionResources {
 		return nil
 	}
 	if err := json.Unmarshal(text, &lists); err != nil {
@@ -81,35 +90,45 @@ type ignored struct{}
 // UnmarshalJSON implements json.Unmarshaler.
 func (*ignored) UnmarshalJSON([]byte) error { return nil }
 
-func checkSize(text []byte, size, objects, values int) error {
-	if len(text) > size {
-		return fmt.Errorf("its size is %d MiB, and the limit is %d MiB", len(text)>>20, size>>20)
+// jsonCounter counts what is in the JSON that is written to it.
+type jsonCounter struct {
+	bytes, objects  int
+	separators      int // of values: there are at most that many and one
+	inText, escaped bool
+}
+
+// Write implements io.Writer, and returns no error.
+func (c *jsonCounter) Write(text []byte) (int, error) {
+	c.bytes += len(text)
+	for _, b := range text {
+		switch {
+		case c.escaped:
+			c.escaped = false
+		case b == '"':
+			c.inText = !c.inText
+		case c.inText:
+			c.escaped = b == '\\'
+		case b == '{':
+			c.objects++
+			c.separators++
+		case b == ',' || b == '[':
+			c.separators++
+		}
 	}
-	switch foundObjects, foundValues := countValues(text); {
-	case foundObjects > objects:
+	return len(text), nil
+}
+
+// values returns at least the number of values.
+func (c *jsonCounter) values() int { return c.separators + 1 }
+
+func (c *jsonCounter) check(size, objects, values int) error {
+	switch {
+	case c.bytes > size:
+		return fmt.Errorf("its size is %d MiB, and the limit is %d MiB", c.bytes>>20, size>>20)
+	case c.objects > objects:
 		return fmt.Errorf("it has more than %d objects", objects)
-	case foundValues > values:
+	case c.values() > values:
 		return fmt.Errorf("it has more than %d values", values)
 	}
 	return nil
-}
-
-// countValues returns the number of objects, and at least that of all values, in valid JSON.
-func countValues(text []byte) (objects, values int) {
-	inText := false
-	values = 1
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '"':
-			inText = !inText
-		case inText && c == '\\':
-			i++
-		case !inText && (c == ',' || c == '{' || c == '['):
-			values++
-			if c == '{' {
-				objects++
-			}
-		}
-	}
-	return objects, values
 }

@@ -82,11 +82,7 @@ func (h History) Begin(ctx context.Context, r Revision) (int, error) {
 
 // BeginAfter is Begin on a history whose index was read under the same lock.
 func (h History) BeginAfter(ctx context.Context, stored Index, r Revision) (int, error) {
-	resources, err := r.storeResources()
-	if err != nil {
-		return 0, h.wrapError("encode a revision", err)
-	}
-	digest, err := r.digest(resources)
+	digest, err := r.digest()
 	if err != nil {
 		return 0, h.wrapError("encode a revision", err)
 	}
@@ -98,7 +94,7 @@ func (h History) BeginAfter(ctx context.Context, stored Index, r Revision) (int,
 	}
 	for range numbersTried {
 		n := stored.next()
-		switch err = h.store(ctx, &stored, n, r, resources, digest); {
+		switch err = h.store(ctx, &stored, n, r, digest); {
 		case err == nil:
 			return n, nil
 		case !apierrors.IsAlreadyExists(err):
@@ -113,8 +109,8 @@ func (h History) BeginAfter(ctx context.Context, stored Index, r Revision) (int,
 const numbersTried = 20
 
 // store vouches for a revision and stores it under a number.
-func (h History) store(ctx context.Context, stored *Index, n int, r Revision, resources []storedResource, digest string) error {
-	data, namespaces, err := h.encode(r, resources)
+func (h History) store(ctx context.Context, stored *Index, n int, r Revision, digest string) error {
+	data, namespaces, err := h.encode(r)
 	if err != nil {
 		return h.wrapError("encode a revision", err)
 	}
@@ -194,13 +190,16 @@ type Outcome struct {
 // End records the outcome of a revision's run. A deployed revision stays deployed,
 // with its times, even when a later run of the same content fails; the record then
 // says that it failed. Earlier deployed revisions become superseded, and revisions
-// over the limit are deleted.
+// over the limit are deleted. It reads the history only if something changes.
 func (h History) End(ctx context.Context, n int, outcome Outcome) error {
+	if h.isEnded(outcome.Began, n, outcome.Record) {
+		return nil
+	}
 	stored, err := h.ReadIndex(ctx)
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(stored.entries, func(e Entry) bool { return e.Number == n })
+	at := stored.at(n)
 	if at < 0 {
 		return h.wrapError(fmt.Sprintf("mark revision %d as %s", n, outcome.Status), errGone)
 	}
@@ -217,8 +216,7 @@ func (h History) End(ctx context.Context, n int, outcome Outcome) error {
 		_, values := h.separate(outcome.Stream)
 		h.keepValues(ctx, n, values, stored)
 	}
-	outcome.Record.Pruned = outcome.Record.Pruned && at > 0 // it is about resources of older revisions
-	if next := e.afterRun(outcome.Record); e.Status != status || !equality.Semantic.DeepEqual(next, e.Record()) {
+	if next := stored.recordAfter(at, outcome.Record); e.Status != status || !equality.Semantic.DeepEqual(next, e.Record()) {
 		e.setRecord(next)
 		if err := h.mark(ctx, e, status); err != nil {
 			return err
@@ -234,6 +232,28 @@ func (h History) End(ctx context.Context, n int, outcome Outcome) error {
 		}
 	}
 	return h.trim(ctx, stored)
+}
+
+// isEnded reports whether a run of a revision that was deployed before it began, with this record,
+// changes nothing in the history.
+func (h History) isEnded(began Index, n int, record Record) bool {
+	at := began.at(n)
+	if at < 0 || began.entries[at].Status != Deployed || len(began.entries) > h.limit() {
+		return false
+	}
+	othersDeployed := slices.ContainsFunc(began.entries[:at], func(e Entry) bool { return e.Status == Deployed })
+	return !othersDeployed && equality.Semantic.DeepEqual(began.recordAfter(at, record), began.entries[at].Record())
+}
+
+// at returns the position of a revision; -1 if there is none.
+func (s Index) at(n int) int {
+	return slices.IndexFunc(s.entries, func(e Entry) bool { return e.Number == n })
+}
+
+// recordAfter returns the record of the revision at a position after another run of it.
+func (s Index) recordAfter(at int, run Record) Record {
+	run.Pruned = run.Pruned && at > 0 // it is about resources of older revisions
+	return s.entries[at].afterRun(run)
 }
 
 // IsRecord reports whether an object stores a part of this history.

@@ -124,11 +124,34 @@ func (r Record) text() string {
 
 // encoded returns the record as JSON, compressed if it is long, and whether it is read again.
 func (r Record) encoded() (encoded string, readable bool) {
-	text, err := json.Marshal(r)
-	if err != nil {
+	var out bytes.Buffer
+	if err := writeObject(&out, r.write); err != nil {
 		panic(err) // it holds strings only
 	}
+	text := out.Bytes()
 	return PackText(text), len(text) <= maxPlainRecord || checkRecord(text) == nil
+}
+
+// write writes the fields of the record.
+func (r Record) write(o *jsonObject) {
+	o.fieldIf(r.Operation != "", "operation", r.Operation)
+	if len(r.Created) > 0 {
+		writeList(o, "created", r.Created, asIs)
+	}
+	if len(r.Adopted) > 0 {
+		writeList(o, "adopted", r.Adopted, asIs)
+	}
+	if len(r.Recreated) > 0 {
+		writeList(o, "recreated", r.Recreated, asIs)
+	}
+	o.fieldIf(len(r.Hooks) > 0, "hooks", r.Hooks)
+	o.fieldIf(r.Failure != "", "failure", r.Failure)
+	o.fieldIf(r.FailedBefore != "", "failedBefore", r.FailedBefore)
+	o.fieldIf(r.HandedOver != "", "handedOver", r.HandedOver)
+	o.fieldIf(r.Pruned, "pruned", true)
+	o.fieldIf(r.Deletion, "deletion", true)
+	o.fieldIf(r.Incomplete, "incomplete", true)
+	o.fieldIf(r.AdoptedMore, "adoptedMore", true)
 }
 
 // PackText returns a text as it is kept in an annotation: compressed if it is long.

@@ -1,7 +1,9 @@
 package history
 
 import (
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -44,6 +46,25 @@ func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
 	}
 	for _, edited := range []string{"gzip:", "gzip:!", "{", "[]"} {
 		require.Equal(t, Record{}, readRecord(edited))
+	}
+}
+
+// A record is written as encoding/json would write it, with all of its fields.
+func TestTextIsThatOfARecord(t *testing.T) {
+	created, adopted := manyObjects(3)
+	r := Record{
+		Operation: hook.Upgrade, Created: created, Adopted: adopted, Recreated: []object.ID{created[0].ID}, Hooks: []HookOutcome{{Event: hook.PreUpgrade, ID: created[0].ID, Outcome: "ready"}},
+		Failure: "<no>", FailedBefore: "b", HandedOver: "helm", Pruned: true, Deletion: true, Incomplete: true, AdoptedMore: true,
+	}
+	for i := range reflect.ValueOf(r).NumField() {
+		require.False(t, reflect.ValueOf(r).Field(i).IsZero(), "the test has a value for each field")
+	}
+	for _, r := range []Record{{}, r} {
+		want, err := json.Marshal(r)
+		require.NoError(t, err)
+		text, readable := r.encoded()
+		require.Equal(t, string(want), text)
+		require.True(t, readable)
 	}
 }
 

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
@@ -107,17 +108,11 @@ type document struct {
 }
 
 // encode returns the revision as it is stored, without the values of Secrets that it may not
-// contain, and the namespaces that keep these. resources are those of the whole revision.
-func (h History) encode(r Revision, resources []storedResource) ([]byte, []string, error) {
+// contain, and the namespaces that keep these.
+func (h History) encode(r Revision) ([]byte, []string, error) {
 	bare, values := h.separate(r)
 	bare.values = h.digests(values)
-	if len(values) > 0 {
-		var err error
-		if resources, err = bare.storeResources(); err != nil {
-			return nil, nil, err
-		}
-	}
-	data, err := bare.encode(resources)
+	data, err := bare.encode()
 	if h.Keep == KeepNone {
 		values = nil
 	}
@@ -126,44 +121,49 @@ func (h History) encode(r Revision, resources []storedResource) ([]byte, []strin
 
 // encode returns the revision as it is stored, compressed. It is
 // deterministic.
-func (r *Revision) encode(resources []storedResource) ([]byte, error) {
-	text, err := r.text(resources)
-	if err != nil {
+func (r *Revision) encode() ([]byte, error) {
+	var out bytes.Buffer
+	var count jsonCounter
+	zipped := gzip.NewWriter(&out)
+	text := bufio.NewWriter(io.MultiWriter(zipped, &count))
+	if err := errors.Join(r.write(text), text.Flush(), zipped.Close()); err != nil {
 		return nil, err
 	}
-	if err = checkCount(max(len(resources), len(r.Hooks))); err == nil {
-		err = checkRevision(text)
+	err := checkCount(max(len(r.Resources), len(r.Hooks)))
+	if err == nil {
+		err = count.checkRevision()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: split the stream into several apply sets", err)
 	}
-	var out bytes.Buffer
-	zipped := gzip.NewWriter(&out)
-	_, err = zipped.Write(text)
-	if err = errors.Join(err, zipped.Close()); err != nil {
-		return nil, err
-	}
 	return out.Bytes(), nil
 }
 
-// text returns the JSON document of the revision.
-func (r *Revision) text(resources []storedResource) ([]byte, error) {
-	hooks, err := r.storeHooks()
-	if err != nil {
-		return nil, err
+// write writes the JSON document of the revision, as document describes it.
+func (r *Revision) write(out io.Writer) error {
+	return writeObject(out, func(o *jsonObject) {
+		o.field("format", r.format())
+		o.fieldIf(r.Cluster != "", "cluster", r.Cluster)
+		r.writeResources(o)
+		o.field("options", storeOptions(r.Options))
+		o.fieldIf(r.OrderFile != "", "orderFile", r.OrderFile)
+		o.object("plan", func(o *jsonObject) { writePlan(o, r.Plan) })
+		r.writeHooks(o)
+		o.fieldIf(len(r.values) > 0, "values", r.values)
+	})
+}
+
+// format returns the first format that has all of the revision.
+func (r *Revision) format() string {
+	switch hooks := len(r.Hooks) > 0; {
+	case hooks && r.Plan.OrderSource == ordering.OrderSourceArgoCD:
+		return formatV5
+	case len(r.values) > 0, hasStartedGates(r.Plan):
+		return formatV4
+	case hooks:
+		return formatV3
 	}
-	format := formatV2
-	if len(hooks) > 0 {
-		format = formatV3
-	}
-	if len(r.values) > 0 || hasStartedGates(r.Plan) {
-		format = formatV4
-	}
-	if len(hooks) > 0 && r.Plan.OrderSource == ordering.OrderSourceArgoCD {
-		format = formatV5
-	}
-	plan := storePlan(r.Plan)
-	return json.Marshal(document{format, r.Cluster, resources, storeOptions(r.Options), r.OrderFile, &plan, hooks, r.values})
+	return formatV2
 }
 
 // decode decodes a revision of any format; Number, Created and Status are not

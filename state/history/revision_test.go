@@ -77,18 +77,14 @@ func stacked() ordering.Options {
 
 func encoded(t *testing.T, r Revision) []byte {
 	t.Helper()
-	resources, err := r.storeResources()
-	require.NoError(t, err)
-	data, err := r.encode(resources)
+	data, err := r.encode()
 	require.NoError(t, err)
 	return data
 }
 
 func digestOf(t *testing.T, r Revision) string {
 	t.Helper()
-	resources, err := r.storeResources()
-	require.NoError(t, err)
-	digest, err := r.digest(resources)
+	digest, err := r.digest()
 	require.NoError(t, err)
 	return digest
 }

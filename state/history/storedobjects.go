@@ -23,39 +23,36 @@ type storedResource struct {
 	Application string          `json:"application,omitempty"`
 }
 
-// storeResources encodes the manifests of the revision, sorted by ID.
-func (r *Revision) storeResources() ([]storedResource, error) {
-	sorted := make([]*ordering.Resource, len(r.Resources))
-	for i := range r.Resources {
-		sorted[i] = &r.Resources[i]
-	}
-	slices.SortFunc(sorted, func(a, b *ordering.Resource) int { return object.Compare(a.ID, b.ID) })
-	out := slices.Grow([]storedResource(nil), len(sorted))
-	for _, resource := range sorted {
-		text, err := json.Marshal(resource.Object)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", resource.ID, err)
-		}
-		stored := storedResource{Object: text, Chart: resource.Chart}
-		if r.Options.ApplicationOf != nil {
-			stored.Application = r.Options.ApplicationOf(resource.Meta)
-		}
-		out = append(out, stored)
-	}
-	return out, nil
+// manifest is a storedResource that is not encoded yet.
+type manifest struct {
+	Object      map[string]any `json:"object"`
+	Chart       string         `json:"chart,omitempty"`
+	Application string         `json:"application,omitempty"`
 }
 
-// storeHooks encodes the manifests of the hooks in the order of the stream.
-func (r *Revision) storeHooks() ([]storedResource, error) {
-	var out []storedResource
-	for _, hook := range r.Hooks {
-		text, err := json.Marshal(hook.Object)
-		if err != nil {
-			return nil, fmt.Errorf("hook %s: %w", hook.ID, err)
-		}
-		out = append(out, storedResource{Object: text, Chart: hook.Chart})
+// writeResources writes the manifests of the revision, sorted by ID.
+func (r *Revision) writeResources(o *jsonObject) {
+	var sorted []*ordering.Resource
+	for i := range r.Resources {
+		sorted = append(sorted, &r.Resources[i])
 	}
-	return out, nil
+	slices.SortFunc(sorted, func(a, b *ordering.Resource) int { return object.Compare(a.ID, b.ID) })
+	writeList(o, "resources", sorted, func(resource *ordering.Resource) manifest {
+		m := manifest{Object: resource.Object, Chart: resource.Chart}
+		if r.Options.ApplicationOf != nil {
+			m.Application = r.Options.ApplicationOf(resource.Meta)
+		}
+		return m
+	})
+}
+
+// writeHooks writes the manifests of the hooks in the order of the stream, if there are any.
+func (r *Revision) writeHooks(o *jsonObject) {
+	if len(r.Hooks) > 0 {
+		writeList(o, "hooks", r.Hooks, func(hook ordering.Resource) manifest {
+			return manifest{Object: hook.Object, Chart: hook.Chart}
+		})
+	}
 }
 
 // restoreHooks decodes them.

@@ -162,22 +162,23 @@ func mapSlice[A, B any](list []A, convert func(A) B) []B {
 	return out
 }
 
-func storePlan(p *ordering.Plan) storedPlan {
-	var within []storedWithin
-	for _, hook := range p.Hooks {
-		if hook.Within {
-			within = append(within, storedWithin{storedID(hook.ID), hook.Wave, hook.ReadyBy})
-		}
+// writePlan writes the fields of a storedPlan.
+func writePlan(o *jsonObject, p *ordering.Plan) {
+	o.fieldIf(p.OrderSource != "", "frame", p.OrderSource)
+	writeList(o, "waves", p.Waves, func(w ordering.Wave) storedWave { return storedWave{w.Name, storedDuration(w.Timeout)} })
+	if len(p.Layers) > 0 {
+		writeList(o, "layers", p.Layers, storeLayer)
 	}
-	return storedPlan{
-		Within:  within,
-		Frame:   string(p.OrderSource),
-		Waves:   mapSlice(p.Waves, func(w ordering.Wave) storedWave { return storedWave{w.Name, storedDuration(w.Timeout)} }),
-		Layers:  mapSlice(p.Layers, storeLayer),
-		Steps:   mapSlice(p.Steps, storeStep),
-		Skipped: mapSlice(p.Skipped, func(s ordering.Skipped) storedSkipped { return storedSkipped{storedID(s.ID), storedReason(s.Why)} }),
-		Dropped: mapSlice(p.Dropped, storeDropped),
-		Notes:   p.Notes,
+	writeList(o, "steps", p.Steps, storeStep)
+	if len(p.Skipped) > 0 {
+		writeList(o, "skipped", p.Skipped, func(s ordering.Skipped) storedSkipped { return storedSkipped{storedID(s.ID), storedReason(s.Why)} })
+	}
+	if len(p.Dropped) > 0 {
+		writeList(o, "dropped", p.Dropped, storeDropped)
+	}
+	o.fieldIf(len(p.Notes) > 0, "notes", p.Notes)
+	if within := slices.DeleteFunc(slices.Clone(p.Hooks), func(h ordering.PlannedHook) bool { return !h.Within }); len(within) > 0 {
+		writeList(o, "within", within, func(h ordering.PlannedHook) storedWithin { return storedWithin{storedID(h.ID), h.Wave, h.ReadyBy} })
 	}
 }
 

@@ -64,17 +64,13 @@ func (h History) cleanUp(ctx context.Context, s Index) error {
 // trim deletes the oldest revisions over the limit, each head before its
 // chunks.
 func (h History) trim(ctx context.Context, s Index) error {
-	limit := h.Limit
-	if limit <= 0 {
-		limit = DefaultLimit
-	}
 	last := -1 // the one that was deployed last
 	for i, e := range s.entries {
 		if e.Status == Deployed {
 			last = i
 		}
 	}
-	for i, e := range s.entries[:max(0, len(s.entries)-limit)] {
+	for i, e := range s.entries[:max(0, len(s.entries)-h.limit())] {
 		if i == last {
 			continue
 		}
@@ -86,6 +82,14 @@ func (h History) trim(ctx context.Context, s Index) error {
 		}
 	}
 	return nil
+}
+
+// limit returns the number of revisions to keep.
+func (h History) limit() int {
+	if h.Limit <= 0 {
+		return DefaultLimit
+	}
+	return h.Limit
 }
 
 // handDown makes the parent list resources of a revision that the next newer one lacks,

@@ -28,9 +28,7 @@ func vouching(h History) History {
 // forge stores a revision by creating Secrets only.
 func forge(t *testing.T, cluster *memcluster.Store, number int, status Status, r Revision) {
 	t.Helper()
-	resources, err := r.storeResources()
-	require.NoError(t, err)
-	data, err := r.encode(resources)
+	data, err := r.encode()
 	require.NoError(t, err)
 	secrets, err := pack(shopSet, shopSet.Namespace, number, r.summary("sha256:x"), Record{}, data)
 	require.NoError(t, err)
