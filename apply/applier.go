@@ -227,7 +227,8 @@ func (a Applier) MembershipErrors(ctx context.Context, plan *ordering.Plan, obje
 	a = a.withDefaults()
 	reader, named := a.reader(plan, objects), write.NewSetFinder(ctx, a.Cluster)
 	var errs []error
-	for i, read := range reader.Read(ctx, a.Timeout) {
+	reads, _ := reader.Read(ctx, a.Timeout)
+	for i, read := range reads {
 		if err := reader.MembershipError(i, read, named); err != nil {
 			s := plan.Steps[i]
 			errs = append(errs, &event.Error{Wave: plan.WaveTitle(s.Wave), Op: event.OpApply, ID: s.ID, Err: err})

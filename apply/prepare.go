@@ -6,9 +6,11 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/run/loop"
+	"github.com/ordapply/ordapply/internal/run/request"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 )
@@ -24,7 +26,9 @@ type Prepared struct{ run *run }
 func (a Applier) Prepare(ctx context.Context, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) (*Prepared, event.Summary, error) {
 	r := newRun(a.withDefaults(), plan, objects)
 	r.startedAt, r.applier.Timeout = time.Now(), loop.RunTimeout(ctx, r.applier.Timeout)
-	for i, read := range r.snapshot.Read(ctx, r.applier.Timeout) {
+	var reads []request.LiveObject
+	reads, r.allMembersNamed = r.snapshot.Read(ctx, r.applier.Timeout)
+	for i, read := range reads {
 		r.steps[i].read = read
 	}
 	r.recordExistence()
@@ -42,6 +46,16 @@ func (a Applier) Prepare(ctx context.Context, plan *ordering.Plan, objects map[o
 
 // Existing returns the state in which Prepare found the objects, in plan order.
 func (p *Prepared) Existing() []event.Existing { return p.run.existing() }
+
+// NamesAllMembers returns a function that reports whether Prepare saw all objects of a kind in a
+// namespace, "" for a cluster-scoped kind, and manifests for all of these with the label of the
+// run's set. It keeps nothing else of the run.
+func (p *Prepared) NamesAllMembers() func(kind schema.GroupKind, namespace string) bool {
+	named := p.run.allMembersNamed
+	return func(kind schema.GroupKind, namespace string) bool {
+		return named[request.Place{Kind: kind, Namespace: namespace}]
+	}
+}
 
 // Reread makes Run read objects again before it judges or sends them: something has changed the
 // cluster since Prepare.

@@ -64,6 +64,8 @@ type freshness struct {
 	epoch    int
 	hasActed bool  // something was sent or waited for
 	toRelist []int // steps whose objects must be read again
+
+	allMembersNamed request.Places // of the set have manifests, when the objects were read first
 }
 
 // waiters are the requests and the waits of the steps.

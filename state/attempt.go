@@ -27,6 +27,10 @@ type attempt struct {
 	pruned    bool  // something was pruned, and the prune failed: the run cannot be undone any more
 	cleaned   bool  // no member is left that the stream does not contain
 	did       history.Record
+
+	// namesAllMembers reports whether the stream was seen to have all members of a kind in a
+	// namespace, before the first write; nil: unknown.
+	namesAllMembers membersKnown
 }
 
 // apply does the part that requires the lock, or a dry run without it.
@@ -105,6 +109,7 @@ func (r Run) applyStream(ctx context.Context, tried *attempt, around *hooks.Arou
 	if err := r.begin(ctx, tried, prepared.Existing()); err != nil {
 		return prepared.Abandon(err)
 	}
+	tried.namesAllMembers = prepared.NamesAllMembers()
 	return around.Apply(ctx, prepared)
 }
 
@@ -191,7 +196,7 @@ func (r Run) endWithDeletion(ctx context.Context, tried *attempt) error {
 func (r Run) deleteObsolete(ctx context.Context, tried *attempt) (applyevent.Summary, error) {
 	if r.Prune {
 		adopted := r.adoptions(tried.record.entries())
-		summary, complete, err := r.prune(ctx, tried.set, adopted)
+		summary, complete, err := r.prune(ctx, tried.set, adopted, r.knownMembers(tried))
 		tried.cleaned = complete
 		for _, result := range summary.Results {
 			tried.pruned = tried.pruned || result.State != applyevent.Kept && result.State != applyevent.NotStarted

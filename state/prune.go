@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/ordapply/ordapply/apply"
@@ -27,11 +28,12 @@ import (
 // reverse of the order in which they were applied, and narrows the set's
 // kinds and namespaces to the rest. Members that an annotation protects leave the
 // set. It reports whether no member is left that the stream does not contain.
-func (r Run) prune(ctx context.Context, set *set.Set, adopted history.Adoptions) (event.Summary, bool, error) {
+// known reports where the stream has all members; nil: nowhere.
+func (r Run) prune(ctx context.Context, set *set.Set, adopted history.Adoptions, known membersKnown) (event.Summary, bool, error) {
 	if r.isFirst(set) {
 		return event.Summary{}, true, nil
 	}
-	members, err := set.Members(activity.For(ctx, "for the prune"))
+	members, err := r.membersToPrune(activity.For(ctx, "for the prune"), set, known)
 	if err != nil {
 		return event.Summary{}, false, fmt.Errorf("prune: %w", err)
 	}
@@ -66,6 +68,31 @@ func (r Run) prune(ctx context.Context, set *set.Set, adopted history.Adoptions)
 	set.ForgetFormer(func(id object.ID) bool { return slices.Contains(left, id) || !complete && gone[id] == nil })
 	left = slices.Concat(left, r.members(), members.PossibleMembers())
 	return summary, complete, set.Narrow(ctx, left, members.Unknown)
+}
+
+// membersKnown reports whether the stream has all members of a kind in a namespace, "" for a
+// cluster-scoped kind.
+type membersKnown func(kind schema.GroupKind, namespace string) bool
+
+// knownMembers returns what the run knows about the members from the objects that it read before
+// its first write, if there was no write; else nil.
+func (r Run) knownMembers(tried *attempt) membersKnown {
+	if len(r.hooks()) > 0 || len(r.Applier.Sent) > 0 || tried.summary.Unchanged() < len(r.Stream.Objects) {
+		return nil
+	}
+	return tried.namesAllMembers
+}
+
+// membersToPrune returns the members among which some may have to be deleted: all, unless the others
+// are known to be in the stream, and no member is not.
+func (r Run) membersToPrune(ctx context.Context, set *set.Set, known membersKnown) (set.Members, error) {
+	if known != nil && len(set.TakenFrom()) == 0 {
+		members, err := set.MembersElsewhere(ctx, known)
+		if err != nil || len(r.pruneCandidates(members)) == 0 {
+			return members, err
+		}
+	}
+	return set.Members(ctx) // what stays decides about what goes
 }
 
 // isFirst reports whether the set had no members before the run, and takes over none: only the
@@ -158,7 +185,7 @@ func (r Run) dryRun(ctx context.Context, set *set.Set) (event.Summary, error) {
 		return summary, nil
 	}
 	r.Remover.DryRun = true
-	pruned, _, err := r.prune(ctx, set, r.adoptions(entries))
+	pruned, _, err := r.prune(ctx, set, r.adoptions(entries), nil)
 	return summary.Append(pruned), err
 }
 

@@ -116,7 +116,7 @@ func newRun(ctx context.Context, in Input) *run {
 	owner := write.Owner{Membership: in.Membership, Manager: in.Manager, Force: in.ForceConflicts}
 	r.snapshot = request.NewReader(in.Cluster, owner, in.Plan, in.Objects, cmp.Or(in.Health, &health.Assessor{}), cmp.Or(in.Workers, 32))
 	r.secretive = mutation.SecretiveOf(r.snapshot.Manifests)
-	r.read = r.snapshot.Read(ctx, in.Timeout)
+	r.read, _ = r.snapshot.Read(ctx, in.Timeout)
 	checks := preflight.Checks{Cluster: in.Cluster, Reader: r.snapshot, Reads: r.read, Plan: in.Plan, Schemas: in.Schemas, KindTimeout: in.KindTimeout}
 	r.mayAppear, r.fields = checks.MayAppear, checks.FieldErrors(ctx)
 	r.refused = r.snapshot.RejectedByCRDs(in.Plan, r.read)

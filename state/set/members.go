@@ -42,6 +42,21 @@ func (s *Set) Members(ctx context.Context) (Members, error) {
 	return s.members(ctx, kube.Query{Metadata: true})
 }
 
+// MembersElsewhere is Members without those of a kind whose members in all namespaces of the set,
+// "" for a cluster-scoped kind, are known to the caller.
+func (s *Set) MembersElsewhere(ctx context.Context, known func(kind schema.GroupKind, namespace string) bool) (Members, error) {
+	if s.missingGroupKinds { // the set may be in any namespace
+		return s.Members(ctx)
+	}
+	rest := *s
+	rest.Parent.Kinds = slices.DeleteFunc(slices.Clone(s.Parent.Kinds), func(gk schema.GroupKind) bool {
+		isUnknown := func(namespace string) bool { return !known(gk, namespace) }
+		namespaces := s.Namespaces()
+		return known(gk, "") || len(namespaces) > 0 && !slices.ContainsFunc(namespaces, isUnknown)
+	})
+	return rest.Members(ctx)
+}
+
 // FullMembers is Members with the whole objects.
 func (s *Set) FullMembers(ctx context.Context) (Members, error) { return s.members(ctx, kube.Query{}) }
 

@@ -90,7 +90,7 @@ func TestRefusals(t *testing.T) {
 				return body
 			})
 			apply("another", c.theirs, func(obj *unstructured.Unstructured) *unstructured.Unstructured { return obj })
-			checks.Reads = checks.Reader.Read(t.Context(), 0)
+			checks.Reads, _ = checks.Reader.Read(t.Context(), 0)
 			if c.change != nil {
 				c.change(checks.Reads[0].Live)
 			}

@@ -3,8 +3,8 @@
 // It reads the live objects of a stream, with one LIST for each kind and
 // namespace, and proves which of them a PATCH would not change.
 //
-//	reader := request.Reader{Cluster: cluster, Owner: owner, Bodies: bodies, Health: assessor, Workers: 32, Manifests: manifests}
-//	objects := reader.Read(ctx, 0)
+//	reader := request.NewReader(cluster, owner, plan, manifests, assessor, 32)
+//	objects, _ := reader.Read(ctx, 0)
 //	if objects[0].Live != nil && reader.IsUnchanged(0, objects[0]) { // need not be sent
 //
 // The lists have no label selector, although watches select by the set's label: objects to

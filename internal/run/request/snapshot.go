@@ -2,8 +2,9 @@ package request
 
 import (
 	"context"
-	"slices"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -36,12 +37,14 @@ type Reader struct {
 	Health    *health.Assessor
 	Workers   int // bounds the concurrent requests of Read
 	Manifests []*unstructured.Unstructured
+
+	prover *applyset.Prover
 }
 
 // NewReader returns a reader of the live objects of a plan's steps; manifests has the
 // manifest of each. It teaches the assessor the kinds that the stream defines.
 func NewReader(cluster Lister, owner write.Owner, plan *ordering.Plan, manifests map[object.ID]*unstructured.Unstructured, assessor *health.Assessor, workers int) Reader {
-	r := Reader{Cluster: cluster, Owner: owner, Bodies: write.NewStream(manifests, owner.Set, kube.KindsOf(cluster)), Health: assessor, Workers: workers}
+	r := Reader{Cluster: cluster, Owner: owner, Bodies: write.NewStream(manifests, owner.Set, kube.KindsOf(cluster)), Health: assessor, Workers: workers, prover: &applyset.Prover{}}
 	for _, s := range plan.Steps {
 		assessor.Learn(manifests[s.ID])
 		r.Manifests = append(r.Manifests, manifests[s.ID])
@@ -66,8 +69,8 @@ const ReadTimeout = 30 * time.Second
 
 // Read reads the live objects whose kinds are served, by position of their manifests,
 // within a limit if that is positive. Objects that it may not or cannot read are not known:
-// they are sent.
-func (r Reader) Read(ctx context.Context, limit time.Duration) []LiveObject {
+// they are sent. It also returns where it saw that all members of the run's set have manifests.
+func (r Reader) Read(ctx context.Context, limit time.Duration) ([]LiveObject, Places) {
 	if limit <= 0 || limit > ReadTimeout {
 		limit = ReadTimeout
 	}
@@ -79,13 +82,47 @@ func (r Reader) Read(ctx context.Context, limit time.Duration) []LiveObject {
 	}
 	objects := make([]LiveObject, len(r.Manifests))
 	lists := r.Lists(all)
+	places := Places{}
+	var mu sync.Mutex
 	activity.Each(len(lists), r.Workers, func(n int) {
 		seen := r.readForComparison(ctx, lists[n])
 		for _, i := range lists[n].Members { // no other list has them
 			objects[i] = r.Object(lists[n], seen, i, 1)
 		}
+		if r.sawNoOtherMember(lists[n], seen) {
+			mu.Lock()
+			defer mu.Unlock()
+			places[Place{lists[n].gvk.GroupKind(), lists[n].namespace}] = true
+		}
 	})
-	return objects
+	return objects, places
+}
+
+// Place is a kind in a namespace, "" for a cluster-scoped kind.
+type Place struct {
+	Kind      schema.GroupKind
+	Namespace string
+}
+
+// Places are some kinds in some namespaces.
+type Places map[Place]bool
+
+// sawNoOtherMember reports whether a list has all objects of its kind and namespace, and none but
+// those of manifests has the label of the run's set.
+func (r Reader) sawNoOtherMember(l *LiveList, seen Result) bool {
+	if r.Owner.Set == "" || l.isOfOne() || seen.each || len(seen.failed) > 0 {
+		return false
+	}
+	named := make(map[string]bool, len(l.Members))
+	for _, i := range l.Members {
+		named[r.Manifests[i].GetName()] = true
+	}
+	for name, live := range seen.objects {
+		if !named[name] && applyset.Owner(live) == r.Owner.Set {
+			return false
+		}
+	}
+	return true
 }
 
 // LiveList is one LIST: the objects of a kind in a namespace.
@@ -96,6 +133,9 @@ type LiveList struct {
 	Members   []int // positions of manifests
 	metadata  bool  // only metadata is needed
 }
+
+// isOfOne reports whether only one object is read.
+func (l *LiveList) isOfOne() bool { return len(l.Members) == 1 }
 
 // Lists groups manifests by kind and namespace.
 func (r Reader) Lists(manifests []int) []*LiveList {
@@ -183,7 +223,7 @@ func (r Reader) prove(bodies write.Stream, i int, live *unstructured.Unstructure
 	if err != nil {
 		return applyset.Differs
 	}
-	return applyset.Prove(wanted, live, r.Owner.Manager)
+	return r.prover.Prove(wanted, live, r.Owner.Manager)
 }
 
 // Joining returns how the live object of a manifest joins the run's set; nil unless that is all that
@@ -223,28 +263,46 @@ func (r Reader) readForComparison(ctx context.Context, l *LiveList) Result {
 	return whole
 }
 
-// needsWholeObjects reports whether some object can only be proven unchanged by its body, or
-// only its body shows whether its PATCH may be refused; CustomResourceDefinitions are too large
-// for the latter. It remembers objects without that need.
+// needsWholeObjects reports whether some object needs it, see needsWhole. It remembers objects that
+// are proven unchanged.
 func (r Reader) needsWholeObjects(l *LiveList, seen Result) bool {
-	return slices.ContainsFunc(l.Members, func(i int) bool {
-		name := r.Manifests[i].GetName()
-		live := seen.objects[name]
-		if live == nil {
-			return false
-		}
-		if mutation.Has(r.Manifests[i].GetAnnotations()) || mutation.Has(live.GetAnnotations()) {
-			return true // it is compared when it has its values; earlier ones may be secret
-		}
-		proof := r.compare(i, live)
-		seen.same[name] = proof == applyset.Same
-		if proof == applyset.Differs {
-			if _, joins := r.joins(i, live); joins == applyset.NeedsBody {
-				return true
+	parts := runtime.GOMAXPROCS(0)
+	same := make([]bool, len(l.Members))
+	var found atomic.Bool
+	activity.Each(parts, parts, func(part int) {
+		for n := part * len(l.Members) / parts; n < (part+1)*len(l.Members)/parts && !found.Load(); n++ {
+			i := l.Members[n]
+			if live := seen.objects[r.Manifests[i].GetName()]; live != nil {
+				needs, proof := r.needsWhole(i, live)
+				same[n] = proof == applyset.Same
+				if needs {
+					found.Store(true)
+				}
 			}
 		}
-		return proof == applyset.NeedsBody || proof == applyset.Differs && len(kube.DefinedKinds(r.Manifests[i])) == 0 && r.MayBeRefused(i, live)
 	})
+	for n, i := range l.Members {
+		if same[n] {
+			seen.same[r.Manifests[i].GetName()] = true
+		}
+	}
+	return found.Load()
+}
+
+// needsWhole reports whether an object can only be proven unchanged by its body, or
+// only its body shows whether its PATCH may be refused; CustomResourceDefinitions are too large
+// for the latter. It also returns what the metadata proves.
+func (r Reader) needsWhole(i int, live *unstructured.Unstructured) (bool, applyset.Proof) {
+	if mutation.Has(r.Manifests[i].GetAnnotations()) || mutation.Has(live.GetAnnotations()) {
+		return true, applyset.NeedsBody // it is compared when it has its values; earlier ones may be secret
+	}
+	proof := r.compare(i, live)
+	if proof == applyset.Differs {
+		if _, joins := r.joins(i, live); joins == applyset.NeedsBody {
+			return true, proof
+		}
+	}
+	return proof == applyset.NeedsBody || proof == applyset.Differs && len(kube.DefinedKinds(r.Manifests[i])) == 0 && r.MayBeRefused(i, live), proof
 }
 
 // MayBeRefused reports whether the PATCH of a manifest may be refused because of the live object:
@@ -273,7 +331,7 @@ type Result struct {
 // a GET for each object: its owner must be known before it is written.
 func (r Reader) ReadList(ctx context.Context, l *LiveList) Result {
 	query := kube.Query{Metadata: l.metadata}
-	if len(l.Members) == 1 {
+	if l.isOfOne() {
 		query.Fields = "metadata.name=" + r.Manifests[l.Members[0]].GetName()
 	}
 	seen := Result{objects: map[string]*unstructured.Unstructured{}, failed: map[string]error{}, same: map[string]bool{}}
