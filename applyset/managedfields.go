@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"iter"
-	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,37 +49,26 @@ func Writers(live *unstructured.Unstructured) iter.Seq[Writer] {
 
 // fieldSets are the first field sets that were asked for, by their text: objects of a kind mostly
 // have the same ones.
-type fieldSets struct {
-	mu     sync.Mutex
-	byText map[string]*fieldpath.Set
-}
+type fieldSets map[string]*fieldpath.Set
 
 // maxFieldSets bounds the sets that are kept: where objects have few in common, it helps little.
 const maxFieldSets = 64
 
 // of returns the fields of an entry, which are not to be changed.
-func (s *fieldSets) of(w Writer) (*fieldpath.Set, error) {
+func (s fieldSets) of(w Writer) (*fieldpath.Set, error) {
 	text, err := json.Marshal(w.Fields)
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	set := s.byText[string(text)]
-	s.mu.Unlock()
-	if set != nil {
+	if set := s[string(text)]; set != nil {
 		return set, nil
 	}
-	set = &fieldpath.Set{}
+	set := &fieldpath.Set{}
 	if err := set.FromJSON(bytes.NewReader(text)); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.byText == nil {
-		s.byText = map[string]*fieldpath.Set{}
-	}
-	if len(s.byText) < maxFieldSets {
-		s.byText[string(text)] = set
+	if len(s) < maxFieldSets {
+		s[string(text)] = set
 	}
 	return set, nil
 }

@@ -38,15 +38,18 @@ const (
 // live may be a PartialObjectMetadata; the result is NeedsBody if the body is
 // needed. Neither object is changed.
 func Prove(desired, live *unstructured.Unstructured, manager string) Proof {
-	return (&Prover{}).Prove(desired, live, manager)
+	return NewProver().Prove(desired, live, manager)
 }
 
 // Prover proves as Prove does, for many objects: it remembers field sets that they have in common.
-// Several goroutines may use one. Its zero value is ready.
+// It is for one goroutine.
 type Prover struct{ sets fieldSets }
 
+// NewProver returns a Prover that remembers nothing yet.
+func NewProver() Prover { return Prover{fieldSets{}} }
+
 // Prove is the function Prove.
-func (p *Prover) Prove(desired, live *unstructured.Unstructured, manager string) Proof {
+func (p Prover) Prove(desired, live *unstructured.Unstructured, manager string) Proof {
 	print := desired.GetAnnotations()[AppliedAnnotation]
 	if print == "" || live.GetAnnotations()[AppliedAnnotation] != print || live.GetDeletionTimestamp() != nil {
 		return Differs
@@ -60,7 +63,7 @@ func (p *Prover) Prove(desired, live *unstructured.Unstructured, manager string)
 
 // rootOf reads the owners of a live object's fields; false if manager did not
 // apply it in this version, or the managedFields cannot be parsed.
-func (p *Prover) rootOf(desired, live *unstructured.Unstructured, manager string) (ownedValue, bool) {
+func (p Prover) rootOf(desired, live *unstructured.Unstructured, manager string) (ownedValue, bool) {
 	root := ownedValue{live: live.Object, seen: true, declared: object.IsNative(desired.GroupVersionKind().Group), ignored: fields.Of(desired.GetAnnotations())}
 	mine := false
 	for w := range Writers(live) {

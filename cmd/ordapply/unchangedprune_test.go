@@ -20,7 +20,7 @@ func TestAPruneListsWhatTheRunHasNotSeen(t *testing.T) {
 	cluster.Kubectl(t, "create", "namespace", namespace)
 	cluster.Kubectl(t, "create", "namespace", namespace+"-2")
 	object := func(kind, name, namespace string) string {
-		return fmt.Sprintf("---\napiVersion: v1\nkind: %s\nmetadata: {name: %s, namespace: %s}\n", kind, name, namespace)
+		return fmt.Sprintf("---\napiVersion: v1\nkind: %s\nmetadata: {name: %s, namespace: %s, labels: {test: prune-unchanged}}\n", kind, name, namespace)
 	}
 	stream := object("ConfigMap", "a", namespace) + object("ConfigMap", "b", namespace) + object("Secret", "a", namespace) + object("Secret", "b", namespace)
 	proxy := recorder.Start(t, cluster.Kubeconfig)
@@ -44,7 +44,7 @@ func TestAPruneListsWhatTheRunHasNotSeen(t *testing.T) {
 	} {
 		apply(stream + gone)
 		members := func() string {
-			return cluster.Kubectl(t, "get", "configmaps,secrets,services", "-A", "-l", "applyset.kubernetes.io/part-of", "-o", "name")
+			return cluster.Kubectl(t, "get", "configmaps,secrets,services", "-A", "-l", "test=prune-unchanged", "-o", "name")
 		}
 		require.Equal(t, 5, strings.Count(members(), "\n"), members())
 		apply(stream)

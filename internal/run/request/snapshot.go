@@ -38,13 +38,13 @@ type Reader struct {
 	Workers   int // bounds the concurrent requests of Read
 	Manifests []*unstructured.Unstructured
 
-	prover *applyset.Prover
+	prove func(desired, live *unstructured.Unstructured, manager string) applyset.Proof
 }
 
 // NewReader returns a reader of the live objects of a plan's steps; manifests has the
 // manifest of each. It teaches the assessor the kinds that the stream defines.
 func NewReader(cluster Lister, owner write.Owner, plan *ordering.Plan, manifests map[object.ID]*unstructured.Unstructured, assessor *health.Assessor, workers int) Reader {
-	r := Reader{Cluster: cluster, Owner: owner, Bodies: write.NewStream(manifests, owner.Set, kube.KindsOf(cluster)), Health: assessor, Workers: workers, prover: &applyset.Prover{}}
+	r := Reader{Cluster: cluster, Owner: owner, Bodies: write.NewStream(manifests, owner.Set, kube.KindsOf(cluster)), Health: assessor, Workers: workers, prove: applyset.Prove}
 	for _, s := range plan.Steps {
 		assessor.Learn(manifests[s.ID])
 		r.Manifests = append(r.Manifests, manifests[s.ID])
@@ -210,20 +210,20 @@ func (r Reader) compare(i int, live *unstructured.Unstructured) applyset.Proof {
 		return applyset.Differs
 	}
 	if applyset.HasJoined(live, r.Owner.Manager) {
-		if proof := r.prove(r.Bodies.WithoutSet(), i, live); proof != applyset.Differs {
+		if proof := r.proveBody(r.Bodies.WithoutSet(), i, live); proof != applyset.Differs {
 			return proof
 		}
 	}
-	return r.prove(r.Bodies, i, live)
+	return r.proveBody(r.Bodies, i, live)
 }
 
-// prove compares the body of a manifest with its live object.
-func (r Reader) prove(bodies write.Stream, i int, live *unstructured.Unstructured) applyset.Proof {
+// proveBody compares the body of a manifest with its live object.
+func (r Reader) proveBody(bodies write.Stream, i int, live *unstructured.Unstructured) applyset.Proof {
 	wanted, err := bodies.BodyFor(r.Manifests[i], live, r.Owner)
 	if err != nil {
 		return applyset.Differs
 	}
-	return r.prover.Prove(wanted, live, r.Owner.Manager)
+	return r.prove(wanted, live, r.Owner.Manager)
 }
 
 // Joining returns how the live object of a manifest joins the run's set; nil unless that is all that
@@ -243,7 +243,7 @@ func (r Reader) joins(i int, live *unstructured.Unstructured) (write.Joining, ap
 	if !ok {
 		return joining, applyset.Differs
 	}
-	return joining, r.prove(r.Bodies.WithoutSet(), i, after)
+	return joining, r.proveBody(r.Bodies.WithoutSet(), i, after)
 }
 
 // readForComparison reads the live objects of a list. Where readiness needs only
@@ -270,6 +270,8 @@ func (r Reader) needsWholeObjects(l *LiveList, seen Result) bool {
 	same := make([]bool, len(l.Members))
 	var found atomic.Bool
 	activity.Each(parts, parts, func(part int) {
+		r := r
+		r.prove = applyset.NewProver().Prove
 		for n := part * len(l.Members) / parts; n < (part+1)*len(l.Members)/parts && !found.Load(); n++ {
 			i := l.Members[n]
 			if live := seen.objects[r.Manifests[i].GetName()]; live != nil {
