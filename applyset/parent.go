@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -156,15 +157,14 @@ func (p Parent) ForMembers(members []object.ID) Parent {
 // WithMembers returns the parent with the kinds and namespaces of these members
 // added.
 func (p Parent) WithMembers(members []object.ID) Parent {
-	var kinds []schema.GroupKind
-	var namespaces []string
+	kinds, namespaces := map[schema.GroupKind]bool{}, map[string]bool{}
 	for _, id := range members {
-		kinds = append(kinds, schema.GroupKind{Group: id.Group, Kind: id.Kind})
+		kinds[schema.GroupKind{Group: id.Group, Kind: id.Kind}] = true
 		if id.Namespace != "" && id.Namespace != p.ID.Namespace {
-			namespaces = append(namespaces, id.Namespace)
+			namespaces[id.Namespace] = true
 		}
 	}
-	return p.WithKindsAndNamespaces(kinds, namespaces)
+	return p.WithKindsAndNamespaces(slices.Collect(maps.Keys(kinds)), slices.Collect(maps.Keys(namespaces)))
 }
 
 // WithKindsAndNamespaces returns the parent with these kinds and namespaces added.

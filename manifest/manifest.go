@@ -181,6 +181,7 @@ func decode(doc document) (decoded *unstructured.Unstructured, repeated int, err
 	if !ok {
 		return nil, 0, fmt.Errorf("not a Kubernetes object: expected a map with apiVersion and kind, got a %s", shape(value))
 	}
+	share(object)
 	return &unstructured.Unstructured{Object: object}, repeated, nil
 }
 

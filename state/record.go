@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -124,9 +125,9 @@ func planned(existing []applyevent.Existing, entries []history.Entry, objects ma
 			out.Recreated = append(out.Recreated, id)
 		}
 	}
-	in := map[object.ID]bool{}
+	carried := maps.Clone(undeployed.ByID)
 	for _, e := range existing {
-		in[e.ID] = true
+		delete(carried, e.ID)
 		adopted := history.Adopted{ID: e.ID, UID: e.Former.UID, Set: e.Former.Set, Managers: e.Former.Managers}
 		switch before, again := undeployed.Of(e.ID); {
 		case e.Absent:
@@ -140,11 +141,9 @@ func planned(existing []applyevent.Existing, entries []history.Entry, objects ma
 			out.Adopted = append(out.Adopted, history.Adopted{ID: e.ID})
 		}
 	}
-	for id, a := range undeployed.ByID {
-		if !in[id] {
-			a.Carried = true
-			out.Adopted = append(out.Adopted, a)
-		}
+	for _, a := range carried {
+		a.Carried = true
+		out.Adopted = append(out.Adopted, a)
 	}
 	out.AdoptedMore = undeployed.More
 	return out.Sorted()
