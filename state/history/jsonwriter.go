@@ -10,14 +10,15 @@ import (
 // item by item: the text of a long list is never in memory as a whole, nor in the buffers that
 // encoding/json keeps. It keeps the first error, and writes nothing after it.
 type jsonObject struct {
-	out   io.Writer
-	comma bool // before the next field
-	err   error
+	out    io.Writer
+	values *json.Encoder // to out
+	comma  bool          // before the next field
+	err    error
 }
 
 // writeObject writes an object with the fields that fill writes.
 func writeObject(out io.Writer, fill func(*jsonObject)) error {
-	o := &jsonObject{out: out}
+	o := &jsonObject{out: out, values: json.NewEncoder(withoutNewline{out})}
 	o.text("{")
 	fill(o)
 	o.text("}")
@@ -81,7 +82,7 @@ func (o *jsonObject) name(name string) {
 
 func (o *jsonObject) value(value any) {
 	if o.err == nil {
-		o.err = json.NewEncoder(withoutNewline{o.out}).Encode(value)
+		o.err = o.values.Encode(value)
 	}
 }
 
