@@ -15,11 +15,8 @@ import (
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/ordapply/ordapply/internal/kube/redact"
 	"github.com/ordapply/ordapply/internal/limits"
-	"github.com/ordapply/ordapply/internal/text/tree"
 	"github.com/ordapply/ordapply/object"
 )
 
@@ -72,11 +69,11 @@ func readAll(name string, stream io.Reader, want filter) ([]Manifest, error) {
 	var errs []error
 	repeated := 0
 	var over atomic.Bool // repeated is above the limit
-	for result := range inOrder(stream, func(doc document) parsed {
+	for result := range inOrder(stream, func(docs []document) parsed {
 		if over.Load() {
 			return parsed{}
 		}
-		return parse(name, doc, want)
+		return parse(name, docs, want)
 	}) {
 		one := <-result
 		if one.broken != nil {
@@ -94,7 +91,7 @@ func readAll(name string, stream io.Reader, want filter) ([]Manifest, error) {
 	return manifests, errors.Join(errs...)
 }
 
-// parsed is the result of parsing one document.
+// parsed is the result of parsing documents.
 type parsed struct {
 	manifests []Manifest
 	errs      []error
@@ -102,39 +99,45 @@ type parsed struct {
 	broken    error // an error of the stream, which ends here
 }
 
-// inOrder parses the documents of a stream concurrently and returns their
+// inOrder parses the groups of a stream's documents concurrently and returns their
 // results in order. The channel must be read to its end.
-func inOrder(stream io.Reader, read func(document) parsed) <-chan chan parsed {
+func inOrder(stream io.Reader, read func([]document) parsed) <-chan chan parsed {
 	results := make(chan chan parsed, 2*runtime.GOMAXPROCS(0))
 	go func() {
 		defer close(results)
-		for doc, err := range documents(stream) {
+		for docs, err := range groups(documents(stream)) {
 			result := make(chan parsed, 1)
 			results <- result
 			if err != nil {
 				result <- parsed{broken: err}
 				return
 			}
-			go func() { result <- read(doc) }()
+			go func() { result <- read(docs) }()
 		}
 	}()
 	return results
 }
 
-// parse parses one document of a stream.
-func parse(name string, doc document, want filter) (out parsed) {
-	source := fmt.Sprintf("%s, document %d (line %d)", name, doc.number, doc.first)
-	fail := func(err error) { out.errs = append(out.errs, fmt.Errorf("%s: %w", source, err)) }
-	whole, repeated, err := decode(doc)
-	if err != nil {
-		fail(err)
-		return out
+// parse parses documents of a stream.
+func parse(name string, docs []document, want filter) (out parsed) {
+	for i, one := range decodeAll(docs) {
+		out.add(fmt.Sprintf("%s, document %d (line %d)", name, docs[i].number, docs[i].first), docs[i], one, want)
 	}
-	out.repeated = repeated
-	objects, err := explode(whole, 1)
+	return out
+}
+
+// add adds the manifests and errors of a document.
+func (p *parsed) add(source string, doc document, one decoded, want filter) {
+	fail := func(err error) { p.errs = append(p.errs, fmt.Errorf("%s: %w", source, err)) }
+	if one.err != nil {
+		fail(one.err)
+		return
+	}
+	p.repeated += one.repeated
+	objects, err := explode(one.object, 1)
 	if err != nil {
 		fail(err)
-		return out
+		return
 	}
 	for _, obj := range objects {
 		ok, err := want(obj)
@@ -146,53 +149,10 @@ func parse(name string, doc document, want filter) (out parsed) {
 		}
 		m := Manifest{Unstructured: obj, Source: source}
 		m.Chart, m.CRDFolder = helmSource(doc.text)
-		if obj == whole {
+		if obj == one.object {
 			m.Text = doc.text
 		}
-		out.manifests = append(out.manifests, m)
-	}
-	return out
-}
-
-// decode decodes a document, nil if it is empty, and returns how much its aliases repeat, in
-// bytes.
-func decode(doc document) (decoded *unstructured.Unstructured, repeated int, err error) {
-	if doc.fault != nil {
-		return nil, 0, doc.fault
-	}
-	if line := tree.Failure(doc.text); line != "" {
-		return nil, 0, tree.Failed(line)
-	}
-	body, repeated, err := tree.ToJSONCounting(doc.text)
-	if err == nil {
-		err = checkTrailing(doc.text)
-	}
-	if err != nil {
-		return nil, 0, atLine(redact.YAMLError(err, doc.text), doc.line)
-	}
-	var value any
-	if err := utiljson.Unmarshal(body, &value); err != nil {
-		return nil, 0, err
-	}
-	if value == nil {
-		return nil, 0, nil
-	}
-	object, ok := value.(map[string]any)
-	if !ok {
-		return nil, 0, fmt.Errorf("not a Kubernetes object: expected a map with apiVersion and kind, got a %s", shape(value))
-	}
-	share(object)
-	return &unstructured.Unstructured{Object: object}, repeated, nil
-}
-
-func shape(value any) string {
-	switch value.(type) {
-	case []any:
-		return "list"
-	case string:
-		return "string"
-	default:
-		return "single value"
+		p.manifests = append(p.manifests, m)
 	}
 }
 

@@ -18,9 +18,14 @@ func Unmarshal(document []byte, into any) error {
 	return yaml.Unmarshal(document, into)
 }
 
+// MayHaveAliases reports whether a text contains the characters of an anchor and of an alias.
+func MayHaveAliases(text []byte) bool {
+	return bytes.IndexByte(text, '&') >= 0 && bytes.IndexByte(text, '*') >= 0
+}
+
 // checkAliases is CheckAliases for a document that may have none.
 func checkAliases(document []byte) (repeated int, err error) {
-	if bytes.IndexByte(document, '&') < 0 || bytes.IndexByte(document, '*') < 0 {
+	if !MayHaveAliases(document) {
 		return 0, nil
 	}
 	var root yamlv3.Node
@@ -32,7 +37,7 @@ func checkAliases(document []byte) (repeated int, err error) {
 
 // CheckStream is CheckAliases for all documents of a text. It ignores text that is not YAML.
 func CheckStream(text []byte) (repeated int, err error) {
-	if bytes.IndexByte(text, '&') < 0 || bytes.IndexByte(text, '*') < 0 {
+	if !MayHaveAliases(text) {
 		return 0, nil
 	}
 	for decoder := yamlv3.NewDecoder(bytes.NewReader(text)); ; {
