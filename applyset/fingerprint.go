@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/object"
 )
 
 // AppliedAnnotation holds the fingerprint of the manifest that was applied, and after it,
@@ -28,7 +30,7 @@ func Fingerprint(desired *unstructured.Unstructured) (string, error) {
 
 // withoutFingerprint returns the object without its fingerprint; a copy if it has one.
 func withoutFingerprint(desired *unstructured.Unstructured) *unstructured.Unstructured {
-	if _, has := desired.GetAnnotations()[AppliedAnnotation]; !has {
+	if _, has := object.Annotation(desired.Object, AppliedAnnotation); !has {
 		return desired
 	}
 	out := desired.DeepCopy()

@@ -6,11 +6,16 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/object"
 )
 
 // Owner returns the ID of the set of which a live object says it is a member, by
 // PartOfLabel, or "". Copies of a member say so too; see Parent.HasMember.
-func Owner(live *unstructured.Unstructured) string { return live.GetLabels()[PartOfLabel] }
+func Owner(live *unstructured.Unstructured) string {
+	owner, _ := object.Label(live.Object, PartOfLabel)
+	return owner
+}
 
 // HasMember reports whether a live object is a member of the set: it has the set's
 // label, and one of the set's field managers owns the label. A copy of a

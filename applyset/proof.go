@@ -50,8 +50,8 @@ func NewProver() Prover { return Prover{fieldSets{}} }
 
 // Prove is the function Prove.
 func (p Prover) Prove(desired, live *unstructured.Unstructured, manager string) Proof {
-	print := desired.GetAnnotations()[AppliedAnnotation]
-	if print == "" || live.GetAnnotations()[AppliedAnnotation] != print || live.GetDeletionTimestamp() != nil {
+	print, _ := object.Annotation(desired.Object, AppliedAnnotation)
+	if stored, _ := object.Annotation(live.Object, AppliedAnnotation); print == "" || stored != print || live.GetDeletionTimestamp() != nil {
 		return Differs
 	}
 	root, mine := p.rootOf(desired, live, manager)
@@ -64,7 +64,7 @@ func (p Prover) Prove(desired, live *unstructured.Unstructured, manager string) 
 // rootOf reads the owners of a live object's fields; false if manager did not
 // apply it in this version, or the managedFields cannot be parsed.
 func (p Prover) rootOf(desired, live *unstructured.Unstructured, manager string) (ownedValue, bool) {
-	root := ownedValue{live: live.Object, seen: true, declared: object.IsNative(desired.GroupVersionKind().Group), ignored: fields.Of(desired.GetAnnotations())}
+	root := ownedValue{live: live.Object, seen: true, declared: object.IsNative(desired.GroupVersionKind().Group), ignored: fields.Of(desired.Object)}
 	mine := false
 	for w := range Writers(live) {
 		if w.Fields == nil {

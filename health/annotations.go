@@ -3,11 +3,13 @@ package health
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/internal/judge/condition"
+	"github.com/ordapply/ordapply/object"
 )
 
 // Annotations by which an object defines its own readiness.
@@ -67,12 +69,20 @@ func CheckHelmFailure(text string) error {
 	return err
 }
 
+// hasRule reports whether an object has an annotation about its readiness.
+func hasRule(obj *unstructured.Unstructured) bool {
+	return slices.ContainsFunc([]string{failedWhen, readyWhen, helmSuccess, helmFailure}, func(key string) bool {
+		_, has := object.Annotation(obj.Object, key)
+		return has
+	})
+}
+
 // byAnnotation assesses an object by its annotations.
 func (a *Assessor) byAnnotation(obj *unstructured.Unstructured) (Assessment, bool) {
-	annotations := obj.GetAnnotations()
-	if len(annotations) == 0 {
+	if !hasRule(obj) {
 		return Assessment{}, false
 	}
+	annotations := obj.GetAnnotations()
 	var c conditions
 	for _, w := range []struct {
 		key string

@@ -9,15 +9,17 @@ package fields
 import (
 	"fmt"
 	"slices"
+
+	"github.com/ordapply/ordapply/object"
 )
 
 // Annotation holds the paths, separated by commas or white space.
 const Annotation = "ordapply.dev/ignore-fields"
 
-// Of returns the paths in the annotations of an object; none if the value is invalid,
+// Of returns the paths in the annotation of a decoded object; none if the value is invalid,
 // which Check reports.
-func Of(annotations map[string]string) []Path {
-	value, has := annotations[Annotation]
+func Of(obj map[string]any) []Path {
+	value, has := object.Annotation(obj, Annotation)
 	if !has {
 		return nil
 	}

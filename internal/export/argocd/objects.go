@@ -100,7 +100,7 @@ func (e *exporter) ignored(steps []int) []object {
 	var out []object
 	for _, i := range steps {
 		obj := e.Object(i)
-		paths := fields.Of(obj.GetAnnotations())
+		paths := fields.Of(obj.Object)
 		if len(paths) == 0 {
 			continue
 		}

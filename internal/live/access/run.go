@@ -100,7 +100,7 @@ func (d *permissionBuilder) addStep(s ordering.Step, obj *unstructured.Unstructu
 			d.addOptional("get", definition.Resource, "", kind.CRDName())
 		}
 	}
-	if len(fields.Of(obj.GetAnnotations())) > 0 { // its fields' managers are read
+	if len(fields.Of(obj.Object)) > 0 { // its fields' managers are read
 		d.addRequired("get", resource, namespace, name)
 	}
 	if _, defined := d.streamKinds(obj.GroupVersionKind()); waits && !defined && !object.IsNative(resource.Group) {

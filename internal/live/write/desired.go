@@ -81,7 +81,7 @@ func (s Stream) DependsOnLive(manifest *unstructured.Unstructured) bool {
 // LeftPaths returns the paths of a manifest's fields that are not sent while other
 // managers own them: ignored fields, and fields that controllers fill in.
 func (s Stream) LeftPaths(manifest *unstructured.Unstructured) []fields.Path {
-	return append(fields.Of(manifest.GetAnnotations()), s.filledFields(manifest)...)
+	return append(fields.Of(manifest.Object), s.filledFields(manifest)...)
 }
 
 // WithoutFingerprint returns the body of the PATCH that creates a manifest's object, without
@@ -102,7 +102,7 @@ func (s Stream) WithoutFingerprint(manifest *unstructured.Unstructured) *unstruc
 // enter it.
 func setFingerprint(body *unstructured.Unstructured) error {
 	printed := body
-	if paths := fields.Of(body.GetAnnotations()); len(paths) > 0 {
+	if paths := fields.Of(body.Object); len(paths) > 0 {
 		printed = body.DeepCopy()
 		fields.Remove(paths, printed.Object)
 	}

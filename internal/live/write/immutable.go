@@ -11,6 +11,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/internal/kube/fault"
+	"github.com/ordapply/ordapply/object"
 )
 
 // onImmutableAnnotation selects what to do when a manifest changes an
@@ -115,7 +116,8 @@ func exceptions(message string) string {
 // MayRecreate reports whether a manifest allows its object to be deleted and
 // created again.
 func MayRecreate(obj *unstructured.Unstructured) bool {
-	return obj.GetAnnotations()[onImmutableAnnotation] == "recreate"
+	value, _ := object.Annotation(obj.Object, onImmutableAnnotation)
+	return value == "recreate"
 }
 
 // ImmutableError returns the error for immutable fields: the remedy, and the

@@ -13,6 +13,7 @@ import (
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
 )
 
 // A null is sent like any other value. The schema of a custom resource may refuse it:
@@ -62,7 +63,7 @@ func withoutIndexes(path string) string {
 // dropKnownRefusedNulls drops the nulls that the API server refused when this very manifest
 // was applied to the live object.
 func dropKnownRefusedNulls(body, live *unstructured.Unstructured) {
-	applied, _ := live.GetAnnotations()[applyset.AppliedAnnotation]
+	applied, _ := object.Annotation(live.Object, applyset.AppliedAnnotation)
 	print, paths, _ := strings.Cut(applied, " ")
 	if paths == "" || print != body.GetAnnotations()[applyset.AppliedAnnotation] {
 		return

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ordapply/ordapply/applyset"
 	"github.com/ordapply/ordapply/kube"
+	"github.com/ordapply/ordapply/object"
 )
 
 // Left reports whether a manifest leaves a field of its object to other managers. Such a
@@ -97,7 +98,7 @@ func isClientSideApply(entry metav1.ManagedFieldsEntry, fields *fieldpath.Set) b
 // necessary.
 func (o Owner) HasPreviousManagerFields(live *unstructured.Unstructured, left Left) bool {
 	candidate := len(o.otherSetManagers(live)) > 0 || len(o.FormerSetManagers(live)) > 0
-	_, recorded := live.GetAnnotations()[applyset.LastAppliedAnnotation]
+	_, recorded := object.Annotation(live.Object, applyset.LastAppliedAnnotation)
 	for w := range applyset.Writers(live) {
 		isOwn := w.Manager == o.Manager && w.Operation == metav1.ManagedFieldsOperationApply
 		candidate = candidate || !isOwn && w.Subresource == "" && (o.isPreviousManager(w.Manager, w.Operation) || o.hasLostLabel(live, w.Manager, w.Operation) ||

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/object"
 )
 
 // The annotations with the readiness timeout of one resource, a Go duration.
@@ -18,7 +20,7 @@ const (
 // OwnTimeout returns the value of such an annotation; 0 when there is none.
 func OwnTimeout(obj *unstructured.Unstructured) (time.Duration, error) {
 	for _, key := range []string{timeoutAnnotation, helmTimeoutAnnotation} {
-		text, ok := obj.GetAnnotations()[key]
+		text, ok := object.Annotation(obj.Object, key)
 		if !ok {
 			continue
 		}
