@@ -2,7 +2,6 @@ package connect
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +23,7 @@ const clusterTimeout = 3 * time.Second
 // sets as arguments of commands whose usage line names one.
 func InstallCompletion(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
-		cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) {
+		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 			if complete := valuesOf(flag); complete != nil {
 				_ = cmd.RegisterFlagCompletionFunc(flag.Name, complete) // fails only for unknown flags
 			}
@@ -72,19 +71,35 @@ func valuesOf(flag *pflag.Flag) cobra.CompletionFunc {
 }
 
 // choicesOf returns the values of a flag that has a few, if its usage names them.
-func choicesOf(flag *pflag.Flag) []string {
-	candidates := map[string][]string{
-		"adopt":    {"never", "unowned", "any"},
-		"dry-run":  {"none", "client", "server"},
-		"frame":    {"argocd", "helm", "none"},
-		"hooks":    {"run", "skip", "refuse"},
-		"output":   {"text", "name", "json", "yaml", "markdown", "dot", "mermaid", "svg"},
-		"schedule": {"waves", "graph"},
-		"to":       {"kubectl"},
-	}[flag.Name]
-	return slices.DeleteFunc(candidates, func(choice string) bool {
-		return !regexp.MustCompile(`\b` + choice + `\b`).MatchString(flag.Usage)
-	})
+func choicesOf(flag *pflag.Flag) (named []string) {
+	words := strings.FieldsFunc(flag.Usage, func(r rune) bool { return r < 'a' || r > 'z' })
+	for _, choice := range candidates(flag.Name) {
+		if slices.Contains(words, choice) {
+			named = append(named, choice)
+		}
+	}
+	return named
+}
+
+// candidates returns the values of flags with a name.
+func candidates(name string) []string {
+	switch name {
+	case "adopt":
+		return []string{"never", "unowned", "any"}
+	case "dry-run":
+		return []string{"none", "client", "server"}
+	case "frame":
+		return []string{"argocd", "helm", "none"}
+	case "hooks":
+		return []string{"run", "skip", "refuse"}
+	case "output":
+		return []string{"text", "name", "json", "yaml", "markdown", "dot", "mermaid", "svg"}
+	case "schedule":
+		return []string{"waves", "graph"}
+	case "to":
+		return []string{"kubectl"}
+	}
+	return nil
 }
 
 // clusterFlags returns kubectl's flags as they were typed so far.
