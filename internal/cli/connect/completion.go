@@ -23,7 +23,7 @@ const clusterTimeout = 3 * time.Second
 // sets as arguments of commands whose usage line names one.
 func InstallCompletion(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
-		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+		cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) {
 			if complete := valuesOf(flag); complete != nil {
 				_ = cmd.RegisterFlagCompletionFunc(flag.Name, complete) // fails only for unknown flags
 			}
