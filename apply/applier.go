@@ -153,7 +153,7 @@ func (a Applier) Run(ctx context.Context, plan *ordering.Plan, objects map[objec
 // it. Its error is the API server's, with a remedy; a live object that is terminating is an
 // error, too.
 func (a Applier) Send(ctx context.Context, obj *unstructured.Unstructured) error {
-	if mutation.Has(obj.GetAnnotations()) {
+	if mutation.In(obj.Object) {
 		return fmt.Errorf("it is applied before all others, so it cannot take their values: remove annotation %s", mutation.Annotation)
 	}
 	a = a.withDefaults()

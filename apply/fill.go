@@ -29,7 +29,7 @@ type fillings struct {
 func (r *run) readTemplates() {
 	var templates []*unstructured.Unstructured
 	for i := range r.steps {
-		if s := &r.steps[i]; mutation.Has(s.manifest.GetAnnotations()) {
+		if s := &r.steps[i]; mutation.In(s.manifest.Object) {
 			s.template = s.manifest
 			templates = append(templates, s.template)
 		}

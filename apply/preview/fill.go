@@ -49,7 +49,7 @@ func (r *run) sources() fill.Sources {
 // findSecrets records the values that the live object has taken from Secrets: the dry run
 // may keep them, and an error may repeat them.
 func (r *resource) findSecrets(ctx context.Context, live *unstructured.Unstructured) {
-	if live == nil || !mutation.Has(live.GetAnnotations()) {
+	if live == nil || !mutation.In(live.Object) {
 		return
 	}
 	places := r.sources().Origins(r.secretive).PlacesIn(ctx, live)
@@ -58,7 +58,7 @@ func (r *resource) findSecrets(ctx context.Context, live *unstructured.Unstructu
 }
 
 // isTemplate reports whether a step takes values of other objects.
-func (r *run) isTemplate(i int) bool { return mutation.Has(r.snapshot.Manifests[i].GetAnnotations()) }
+func (r *run) isTemplate(i int) bool { return mutation.In(r.snapshot.Manifests[i].Object) }
 
 func (r *run) versionInStream(id object.ID) string {
 	if at, ok := r.index[id]; ok {

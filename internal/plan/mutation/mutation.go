@@ -70,6 +70,12 @@ func Has(annotations map[string]string) bool {
 	return has
 }
 
+// In is Has for a decoded object.
+func In(obj map[string]any) bool {
+	_, has := object.Annotation(obj, Annotation)
+	return has
+}
+
 // Of returns the entries of an object's annotation; none without it. The error names the
 // annotation, and the entry.
 func Of(annotations map[string]string) ([]Entry, error) {

@@ -65,7 +65,7 @@ func (c Checks) fieldErrors(ctx context.Context, checked []bool) func(i int) err
 func HookFieldErrors(ctx context.Context, schemas client.Client, kinds kube.Kinds, manifests []*unstructured.Unstructured) func(*unstructured.Unstructured) error {
 	wanted := map[schema.GroupVersionKind]bool{}
 	for _, manifest := range manifests {
-		if !isCustom(manifest) && !mutation.Has(manifest.GetAnnotations()) {
+		if !isCustom(manifest) && !mutation.In(manifest.Object) {
 			wanted[manifest.GroupVersionKind()] = true
 		}
 	}
@@ -74,7 +74,7 @@ func HookFieldErrors(ctx context.Context, schemas client.Client, kinds kube.Kind
 	}
 	types, bodies := openapi.Read(ctx, schemas, wanted), write.Stream{Kinds: kinds}
 	return func(manifest *unstructured.Unstructured) error {
-		if !wanted[manifest.GroupVersionKind()] || mutation.Has(manifest.GetAnnotations()) {
+		if !wanted[manifest.GroupVersionKind()] || mutation.In(manifest.Object) {
 			return nil
 		}
 		body, err := bodies.BodyFor(manifest, nil, write.Owner{})
@@ -122,7 +122,7 @@ func (c Checks) checked() []bool {
 			}
 		}
 		isFixed := !mayChange || !isCustom(c.manifest(i))
-		out[i] = sent[i] && isFixed && !mutation.Has(c.manifest(i).GetAnnotations())
+		out[i] = sent[i] && isFixed && !mutation.In(c.manifest(i).Object)
 	}
 	return out
 }

@@ -295,7 +295,7 @@ func (r Reader) needsWholeObjects(l *LiveList, seen Result) bool {
 // only its body shows whether its PATCH may be refused; CustomResourceDefinitions are too large
 // for the latter. It also returns what the metadata proves.
 func (r Reader) needsWhole(i int, live *unstructured.Unstructured) (bool, applyset.Proof) {
-	if hasMutation(r.Manifests[i]) || hasMutation(live) {
+	if mutation.In(r.Manifests[i].Object) || mutation.In(live.Object) {
 		return true, applyset.NeedsBody // it is compared when it has its values; earlier ones may be secret
 	}
 	proof := r.compare(i, live)
@@ -305,11 +305,6 @@ func (r Reader) needsWhole(i int, live *unstructured.Unstructured) (bool, applys
 		}
 	}
 	return proof == applyset.NeedsBody || proof == applyset.Differs && len(kube.DefinedKinds(r.Manifests[i])) == 0 && r.MayBeRefused(i, live), proof
-}
-
-func hasMutation(obj *unstructured.Unstructured) bool {
-	_, has := object.Annotation(obj.Object, mutation.Annotation)
-	return has
 }
 
 // MayBeRefused reports whether the PATCH of a manifest may be refused because of the live object:

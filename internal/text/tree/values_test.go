@@ -62,6 +62,12 @@ func TestPlainValuesCountsDocuments(t *testing.T) {
 	require.False(t, ok)
 }
 
+// An alias finds no anchor of another document.
+func TestPlainValuesKeepsDocumentsApart(t *testing.T) {
+	_, ok := PlainValues([][]byte{[]byte("a: &one 1\n"), []byte("b: *one\n")})
+	require.False(t, ok)
+}
+
 func FuzzPlainValues(f *testing.F) {
 	f.Add("a: 1\nb: [x, {y: 'z'}]\n")
 	f.Add("a: |\n  text\nb: !!binary aGk=\n")
