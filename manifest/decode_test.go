@@ -87,3 +87,15 @@ func TestGroups(t *testing.T) {
 	require.Equal(t, []int{groupSize, 2, 1, 1, 2, 1}, sizes)
 	require.ErrorIs(t, failure, broken)
 }
+
+// A text at the top of a document may hide the marker after it, and a line break that only YAML
+// knows may hide another: documents are counted as they were cut.
+func TestHiddenMarkers(t *testing.T) {
+	stream := "|\nkind: Swallowed\n---\nkind: ConfigMap\napiVersion: v1\nmetadata: {name: one}\n---\n" +
+		"kind: ConfigMap\napiVersion: v1\nmetadata: {name: two} # \u2028---\nkind: ConfigMap\napiVersion: v1\nmetadata: {name: three}\n"
+	manifests, err := Read("STDIN", strings.NewReader(stream))
+	require.ErrorContains(t, err, "STDIN, document 1 (line 1): ")
+	require.ErrorContains(t, err, "STDIN, document 3")
+	require.Len(t, manifests, 1)
+	require.Equal(t, "one", manifests[0].GetName())
+}
