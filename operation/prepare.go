@@ -26,13 +26,7 @@ func (a *Apply) prepare(ctx context.Context, c *console.Console, files *report.F
 	source.NoWait, source.DropText, source.Outcome = !a.Wait, true, "nothing was applied"
 	connected, cancel := context.WithCancel(ctx)
 	defer cancel()
-	connecting := abortable.Start(connected, func() (*connect.Target, error) {
-		target, err := connect.To(connected, c, a.Cluster, files.Watch)
-		if err == nil && a.DryRun != "client" {
-			target.ReviewEarly(connected)
-		}
-		return target, err
-	})
+	connecting := abortable.Start(connected, func() (*connect.Target, error) { return connect.To(connected, c, a.Cluster, files.Watch) })
 	inputs, options, err := source.ReadAll(ctx, c, connect.ScopeOf(a.Cluster, a.Set))
 	if err != nil {
 		return j, err

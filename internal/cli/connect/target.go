@@ -40,7 +40,6 @@ type Target struct {
 	Server           string
 	Warnings         *warnings
 	user             string // of the kubeconfig; "" in a Pod
-	reviewer         access.Reviewer
 }
 
 // To connects to the cluster that kubectl would use, and runs discovery.
@@ -71,7 +70,6 @@ func To(ctx context.Context, c *console.Console, flags *genericclioptions.Config
 	case err != nil:
 		return nil, t.Explain(err)
 	}
-	t.reviewer = t.Cluster
 	if t.Schemas, err = t.Cluster.OpenAPI(schemaFolder(flags)); err != nil {
 		return nil, explainConfig(err)
 	}
@@ -216,35 +214,12 @@ func (w *warnings) List() []string {
 	return slices.Clone(w.texts)
 }
 
-// ReviewEarly starts the review of whether the account has all permissions, which needs no stream,
-// so that CheckPermissions finds the answer.
-func (t *Target) ReviewEarly(ctx context.Context) {
-	t.reviewer = earlyReviewer{t.Cluster, abortable.Start(ctx, func() (bool, error) {
-		ctx, cancel := context.WithTimeout(ctx, access.Timeout)
-		defer cancel()
-		return t.Cluster.Allowed(ctx, access.AllPermissions())
-	})}
-}
-
-// earlyReviewer has the answer of one review.
-type earlyReviewer struct {
-	access.Reviewer
-	all func() (bool, error)
-}
-
-func (e earlyReviewer) Allowed(ctx context.Context, p kube.Permission) (bool, error) {
-	if p == access.AllPermissions() {
-		return e.all()
-	}
-	return e.Reviewer.Allowed(ctx, p)
-}
-
 // CheckPermissions returns an error if permissions are missing. It is called before the
 // first write. flags are the flags with which rbac prints the required roles.
 func (t *Target) CheckPermissions(ctx context.Context, required func() []kube.Permission, flags ...string) error {
 	ctx, done := activity.Start(ctx, "checking permissions with the API server")
 	defer done()
-	err := access.Check(ctx, t.reviewer, required)
+	err := access.Check(ctx, t.Cluster, required)
 	if err != nil && ctx.Err() != nil {
 		return abortable.Cause(ctx)
 	}

@@ -69,17 +69,17 @@ func (e *DeniedError) Error() string {
 // maxReviews bounds the access reviews in flight.
 const maxReviews = 32
 
-// Timeout bounds all reviews together.
-const Timeout = 30 * time.Second
+// reviewTimeout bounds all reviews together.
+const reviewTimeout = 30 * time.Second
 
 // Check reviews every required permission and returns a *DeniedError
 // when the API server denies one. A review that fails is not an error: the run's
 // own requests then show the denials. A user with all permissions costs one
 // review; required is not called then.
 func Check(ctx context.Context, access Reviewer, required func() []kube.Permission) error {
-	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
-	if all, err := access.Allowed(ctx, AllPermissions()); all || err != nil {
+	if all, err := access.Allowed(ctx, allPermissions()); all || err != nil {
 		return nil //nolint:nilerr // further reviews would fail, too
 	}
 	c := checker{access}
@@ -95,8 +95,8 @@ func Check(ctx context.Context, access Reviewer, required func() []kube.Permissi
 	return &DeniedError{User: access.User(ctx), Denied: summarizeDenied(denied, needed)}
 }
 
-// AllPermissions returns the permission that a cluster-admin has, which Check asks for first.
-func AllPermissions() kube.Permission {
+// allPermissions returns the permission that a cluster-admin has.
+func allPermissions() kube.Permission {
 	all := kube.Permission{Verb: "*"}
 	all.Resource.Group, all.Resource.Version, all.Resource.Resource = "*", "*", "*"
 	return all
