@@ -84,6 +84,9 @@ func run(results *Results, progress io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
+	if err := results.onOneMachine(machine(), everything()); err != nil {
+		return err
+	}
 	chosen, err := chosen(*results)
 	if err != nil {
 		return err

@@ -189,6 +189,18 @@ func (r Results) allow(part Part, rounds int) error {
 	return nil
 }
 
+// onOneMachine leaves out what another machine measured if everything is to be measured here. Otherwise
+// it returns an error: the page compares its parts.
+func (r *Results) onOneMachine(here string, everything bool) error {
+	elsewhere := func(p Part) bool { return p.Taken.Machine != here }
+	at := slices.IndexFunc(r.Parts, elsewhere)
+	if at >= 0 && !everything {
+		return fmt.Errorf("the results are of another machine (%s), and a page is of one (this is %s): measure everything, or name another file with RESULTS", r.Parts[at].Taken.Machine, here)
+	}
+	r.Parts = slices.DeleteFunc(r.Parts, elsewhere)
+	return nil
+}
+
 // again returns the setting with which a part is measured in as many rounds.
 func (p Part) again() string {
 	if p.Tries != nil {

@@ -114,6 +114,22 @@ func TestResume(t *testing.T) {
 	require.EqualError(t, err, `TRY: no stream or program is called "fluxx"`)
 }
 
+// Results are those of one machine: a part that is measured on another needs a file of its own, and
+// a run of everything begins anew there.
+func TestResultsAreOfOneMachine(t *testing.T) {
+	r := Results{Parts: []Part{{Work: "plan", Taken: Taken{Machine: "here"}}, {Work: "move", Taken: Taken{Machine: "there"}}}}
+	for _, name := range []string{"WORK", "PEERS", "TRY", "SIZES", "DELAYS"} {
+		t.Setenv(name, "1")
+		require.False(t, everything(), name)
+		t.Setenv(name, "")
+	}
+	require.EqualError(t, r.onOneMachine("here", false), "the results are of another machine (there), and a page is of one (this is here): measure everything, or name another file with RESULTS")
+	require.Len(t, r.Parts, 2, "nothing is lost")
+	require.NoError(t, r.onOneMachine("here", everything()))
+	require.Equal(t, []Part{{Work: "plan", Taken: Taken{Machine: "here"}}}, r.Parts)
+	require.NoError(t, r.onOneMachine("here", false))
+}
+
 // Results are kept in the repository: a line for each sample, and what was saved is read.
 func TestResultsHaveALineForEachSample(t *testing.T) {
 	r := collected(t, lives(10, map[string]float64{floor: 1. / 3, plain: 2}, 2), Part{Work: "tries", Name: "flux", Tries: []Try{{Stream: "flux"}}}, Part{Work: "plan"})
@@ -312,6 +328,9 @@ func TestPageIsOfTheResults(t *testing.T) {
 	require.NoError(t, err)
 	if len(r.Parts) == 0 {
 		t.Skip("docs/benchmarks/results.json is missing: make compare writes it")
+	}
+	for _, p := range r.Parts {
+		require.Equal(t, r.Parts[0].Taken.Machine, p.Taken.Machine, "the page says that one machine measured everything: %s", p.title())
 	}
 	text, pictures := page(r)
 	pictures[filepath.Join("..", "benchmarks.md")] = text

@@ -67,6 +67,11 @@ type choice struct {
 	resume              bool   // leave out the parts that the results have in as many rounds
 }
 
+// everything reports whether the environment chooses no part of the work or of the peers.
+func everything() bool {
+	return !slices.ContainsFunc([]string{"WORK", "PEERS", "TRY", "SIZES", "DELAYS"}, func(name string) bool { return os.Getenv(name) != "" })
+}
+
 func environment() (c choice, err error) {
 	c.works = strings.FieldsFunc(os.Getenv("WORK"), comma)
 	c.peers = strings.FieldsFunc(os.Getenv("PEERS"), func(r rune) bool { return r == ';' })
