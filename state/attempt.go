@@ -67,6 +67,7 @@ func (r Run) attempt(ctx context.Context) (attempt, error) {
 	if err := tried.record.read(ctx); err != nil {
 		return attempt{}, err
 	}
+	defer func() { _, _ = tried.record.draft() }() // it reads the plan and the stream
 	r.Applier.MayRecreate = r.recreatedSince(tried.record.entries())
 	around := r.around(&tried)
 	around.Last = r.endsWithApply(set)

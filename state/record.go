@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -40,9 +41,10 @@ type record struct {
 	cluster  kube.Cluster
 	history  history.History
 	revision history.Revision
-	number   int            // 0: the run has not begun
-	stored   *history.Index // the history as read under the lock; nil: not read yet
-	released []object.ID    // by the run, of earlier runs' adoptions
+	number   int                           // 0: the run has not begun
+	stored   *history.Index                // the history as read under the lock; nil: not read yet
+	draft    func() (history.Draft, error) // waits for that of the revision
+	released []object.ID                   // by the run, of earlier runs' adoptions
 }
 
 // record returns the record of a run on a set.
@@ -61,20 +63,39 @@ func (r Run) record(set *set.Set) *record {
 // none.
 func (c *record) keepingNote() string { return c.history.KeepingNote(c.revision) }
 
-// read reads the history, which Recover may have read already.
-func (c *record) read(ctx context.Context) error {
-	if c.stored != nil {
-		return nil
+// read reads the history, unless Recover has read it already, and the ID of the cluster. Then it
+// starts to encode the revision, which goes on while the run reads the cluster.
+func (c *record) read(ctx context.Context) (err error) {
+	ctx = activity.For(ctx, "for the history")
+	if c.stored == nil {
+		stored, err := c.history.ReadIndex(ctx)
+		if err != nil {
+			return err
+		}
+		c.stored = &stored
 	}
-	stored, err := c.history.ReadIndex(activity.For(ctx, "for the history"))
-	c.stored = &stored
-	return err
+	if c.revision.Cluster, err = kube.ClusterID(ctx, c.cluster); err != nil {
+		return err
+	}
+	kept, stored, revision := c.history, *c.stored, c.revision
+	c.draft = inBackground(func() (history.Draft, error) { return kept.Draft(stored, revision) })
+	return nil
+}
+
+// inBackground starts a computation, and returns a function that waits for its result.
+func inBackground[T any](compute func() (T, error)) func() (T, error) {
+	result := sync.OnceValues(compute)
+	go func() { _, _ = result() }()
+	return result
 }
 
 // closeFormer ends the history of a set that another tool managed: the run begins a new one.
 func (c *record) closeFormer(ctx context.Context, takenFrom string) error {
 	if takenFrom == "" {
 		return nil
+	}
+	if _, err := c.draft(); err != nil { // it reads what is changed here
+		return err
 	}
 	return c.history.Close(activity.For(ctx, "for the history"), *c.stored, takenFrom)
 }
@@ -85,12 +106,12 @@ func (c *record) entries() []history.Entry { return history.Current(c.stored.Ent
 // begin stores the revision, before the first write of the run, with the planned
 // creations and adoptions.
 func (c *record) begin(ctx context.Context, planned history.Record) (err error) {
-	ctx = activity.For(ctx, "for the history")
-	if c.revision.Cluster, err = kube.ClusterID(ctx, c.cluster); err != nil {
+	draft, err := c.draft()
+	if err != nil {
 		return err
 	}
 	c.revision.Record = planned
-	c.number, err = c.history.BeginAfter(ctx, *c.stored, c.revision)
+	c.number, err = c.history.BeginAfter(activity.For(ctx, "for the history"), *c.stored, draft, planned)
 	return err
 }
 

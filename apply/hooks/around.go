@@ -181,9 +181,11 @@ func (a *Around) confirm(ctx context.Context, applied event.Summary) error {
 	return run.setErrorWave(err)
 }
 
-// runner hides the values of the stream's Secrets, which hooks may print.
+// runner returns the runner of hooks whose fields Prepare has checked. It hides the values of the
+// stream's Secrets, which hooks may print.
 func (a *Around) runner() Runner {
 	r := a.Runner
+	r.FieldsChecked = !r.Applier.KeepGoing
 	for _, resource := range a.Stream.Resources {
 		r.Applier.Secrets = withSecret(r.Applier.Secrets, resource)
 	}

@@ -49,6 +49,9 @@ type Runner struct {
 	Adopt bool
 	// ReplaceMembers lets members of other sets be deleted and overwritten.
 	ReplaceMembers bool
+	// FieldsChecked says that the fields of the hooks were checked before the run. Then only those of
+	// custom resources are checked when their turn comes.
+	FieldsChecked bool
 	// KeepLeftovers leaves the leftovers of a Helm release's hooks to the release, also if the
 	// release moves over.
 	KeepLeftovers bool
@@ -124,6 +127,9 @@ func (r *hookRun) runBatch(ctx context.Context, batch []authorhook.Hook) (applie
 	}
 	a := r.Applier
 	a.Membership, a.Sent, a.Schedule = applyset.Membership{}, nil, apply.Waves
+	if r.FieldsChecked && !slices.ContainsFunc(batch, func(hook authorhook.Hook) bool { return !object.IsNative(hook.Group) }) {
+		a.Schemas = nil
+	}
 	a.Health = r.assessor(batch)
 	a.SkipWait = func(id object.ID) bool { return ungated[id] }
 	a.Events = r.emit

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/openapi"
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/apply/event"
@@ -124,6 +125,37 @@ func TestRun(t *testing.T) {
 				require.Equal(t, c.want, writes, err)
 			})
 		})
+	}
+}
+
+// listedSchemas counts how often the documents of the schemas are listed. It has none.
+type listedSchemas struct{ times int }
+
+// Paths implements openapi.Client.
+func (s *listedSchemas) Paths() (map[string]openapi.GroupVersion, error) {
+	s.times++
+	return nil, nil
+}
+
+// The fields of hooks were checked before the run; a definition may have changed since.
+func TestFieldsAreCheckedOnce(t *testing.T) {
+	for hook, want := range map[string]struct{ checked, unchecked int }{
+		"ConfigMap a": {0, 1}, "Job.batch a": {0, 1}, "Gear.example.com a": {1, 1},
+	} {
+		for _, keepGoing := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				schemas := &listedSchemas{}
+				a := newRecording().around(t, authorhook.Install, hook+" helm.sh/hook=pre-install")
+				a.Runner.Applier.Schemas, a.Runner.Applier.KeepGoing = schemas, keepGoing
+				_, err := a.runner().Run(t.Context(), authorhook.PreInstall, a.Hooks)
+				require.NoError(t, err)
+				if keepGoing {
+					require.Equal(t, want.unchecked, schemas.times, hook)
+				} else {
+					require.Equal(t, want.checked, schemas.times, hook)
+				}
+			})
+		}
 	}
 }
 

@@ -77,24 +77,30 @@ func (h History) Begin(ctx context.Context, r Revision) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return h.BeginAfter(ctx, stored, r)
+	draft, err := h.Draft(stored, r)
+	if err != nil {
+		return 0, err
+	}
+	return h.BeginAfter(ctx, stored, draft, r.Record)
 }
 
-// BeginAfter is Begin on a history whose index was read under the same lock.
-func (h History) BeginAfter(ctx context.Context, stored Index, r Revision) (int, error) {
-	digest, err := r.digest()
-	if err != nil {
-		return 0, h.wrapError("encode a revision", err)
-	}
-	if newest := stored.Newest(); newest != nil && h.Vouchers != nil && newest.isOf(r, digest) {
-		return newest.Number, h.planAgain(ctx, newest, r.Record)
+// BeginAfter is Begin on a history whose index was read under the same lock, with a draft of the
+// revision and the record of its run.
+func (h History) BeginAfter(ctx context.Context, stored Index, draft Draft, planned Record) (int, error) {
+	if newest := stored.Newest(); h.isStored(newest, draft) {
+		return newest.Number, h.planAgain(ctx, newest, planned)
 	}
 	if err := h.cleanUp(ctx, stored); err != nil {
 		return 0, err
 	}
+	draft, err := h.encoded(draft)
+	if err != nil {
+		return 0, err
+	}
+	draft.revision.Record = planned
 	for range numbersTried {
 		n := stored.next()
-		switch err = h.store(ctx, &stored, n, r, digest); {
+		switch err = h.store(ctx, &stored, n, draft); {
 		case err == nil:
 			return n, nil
 		case !apierrors.IsAlreadyExists(err):
@@ -109,22 +115,18 @@ func (h History) BeginAfter(ctx context.Context, stored Index, r Revision) (int,
 const numbersTried = 20
 
 // store vouches for a revision and stores it under a number.
-func (h History) store(ctx context.Context, stored *Index, n int, r Revision, digest string) error {
-	data, namespaces, err := h.encode(r)
-	if err != nil {
-		return h.wrapError("encode a revision", err)
-	}
-	about := r.summary(digest)
-	about.Values = namespaces
+func (h History) store(ctx context.Context, stored *Index, n int, draft Draft) error {
+	about := draft.revision.summary(draft.digest)
+	about.Values = draft.namespaces
 	if h.User != nil {
 		about.Origin = about.by(h.User(ctx))
 	}
 	about.Origin = about.bounded()
 	about.Parent = n
-	if err := h.Vouch(ctx, n, h.Vouchers.with(stored.entries, n, dataDigest(data))); err != nil {
+	if err := h.Vouch(ctx, n, h.Vouchers.with(stored.entries, n, dataDigest(draft.data))); err != nil {
 		return err
 	}
-	secrets, err := pack(h.Parent.ID, h.namespace(), n, about, r.Record, data)
+	secrets, err := pack(h.Parent.ID, h.namespace(), n, about, draft.revision.Record, draft.data)
 	if err != nil {
 		return h.wrapError("encode a revision", err)
 	}

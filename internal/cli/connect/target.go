@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -70,24 +69,13 @@ func To(ctx context.Context, c *console.Console, flags *genericclioptions.Config
 	case err != nil:
 		return nil, t.Explain(err)
 	}
-	if t.Schemas, err = t.Cluster.OpenAPI(schemaFolder(flags)); err != nil {
-		return nil, explainConfig(err)
-	}
+	t.Schemas = schemasOf(ctx, t.Cluster, deref(flags.CacheDir), config.Host)
 	c.Log.Printf(console.Decisions, "the API server at %s serves %s", t, plain.Count(len(t.Cluster.StoredKinds()), "kind"))
 	t.Scope = apply.Scope{Namespace: known.Namespace, Enforce: known.enforce, Kind: t.Cluster.Kind}
 	if known.enforce {
 		t.GivenNamespace = known.Namespace
 	}
 	return t, nil
-}
-
-// schemaFolder returns the folder in which kubectl keeps the schemas of all clusters; "" if there
-// is none.
-func schemaFolder(flags *genericclioptions.ConfigFlags) string {
-	if folder := deref(flags.CacheDir); folder != "" {
-		return filepath.Join(folder, "http")
-	}
-	return ""
 }
 
 // UndiscoveredNotes returns notes about group-versions that discovery could not read.

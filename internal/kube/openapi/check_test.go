@@ -37,9 +37,17 @@ func start(t *testing.T) server {
 	config.WarningHandler = rest.NoWarnings{}
 	cluster, err := kube.Connect(config)
 	require.NoError(t, err)
-	schemas, err := cluster.OpenAPI(t.TempDir())
-	require.NoError(t, err)
-	return server{cluster, schemas}
+	folder := t.TempDir()
+	kept := openapi.Folder{
+		Read:  func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(folder, name)) },
+		Write: func(name string, text []byte) error { return os.WriteFile(filepath.Join(folder, name), text, 0o600) },
+	}
+	t.Cleanup(func() {
+		files, err := os.ReadDir(folder)
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+	})
+	return server{cluster, openapi.Kept(cluster.OpenAPI(), kept, config.Host)}
 }
 
 // refusal returns the error with which the API server refuses an object, in a dry run. Objects

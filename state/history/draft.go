@@ -1,0 +1,39 @@
+package history
+
+// Draft is the content of a revision, ready to be stored.
+type Draft struct {
+	revision   Revision
+	digest     string
+	data       []byte   // encoded; nil if it need not be stored
+	namespaces []string // that keep values which data does not have
+}
+
+// Draft encodes a revision for BeginAfter, unless a history has its content already. It makes no
+// request. The revision must have its Cluster, and its Record may follow.
+func (h History) Draft(stored Index, r Revision) (Draft, error) {
+	digest, err := r.digest()
+	if err != nil {
+		return Draft{}, h.wrapError("encode a revision", err)
+	}
+	draft := Draft{revision: r, digest: digest}
+	if h.isStored(stored.Newest(), draft) {
+		return draft, nil
+	}
+	return h.encoded(draft)
+}
+
+// isStored reports whether the newest revision, nil for none, has the content of a draft.
+func (h History) isStored(newest *Entry, draft Draft) bool {
+	return newest != nil && h.Vouchers != nil && newest.isOf(draft.revision, draft.digest)
+}
+
+// encoded returns a draft with its data.
+func (h History) encoded(draft Draft) (_ Draft, err error) {
+	if draft.data == nil {
+		draft.data, draft.namespaces, err = h.encode(draft.revision)
+	}
+	if err != nil {
+		return Draft{}, h.wrapError("encode a revision", err)
+	}
+	return draft, nil
+}
