@@ -136,3 +136,19 @@ func writeEngines(b *strings.Builder, r Results, _ map[string]string) {
 	}
 	table(b, head, rows)
 }
+
+// withSample adds a sample to the part of the same work, which may be new. Its round is the
+// number of samples that the part has of this peer and phase.
+func withSample(parts []Part, of Part, s Sample) []Part {
+	at := slices.IndexFunc(parts, of.same)
+	if at < 0 {
+		parts, at = append(parts, of), len(parts)
+	}
+	for _, other := range parts[at].Samples {
+		if other.Peer == s.Peer && other.Phase == s.Phase {
+			s.Round++
+		}
+	}
+	parts[at].Samples = append(parts[at].Samples, s)
+	return parts
+}

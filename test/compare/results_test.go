@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ordapply/ordapply/test/corpora"
 )
 
 // lives returns a part with one sample a round of each peer, with these seconds in each phase.
@@ -348,43 +350,6 @@ func TestNumbers(t *testing.T) {
 	require.Equal(t, "1,234,567", grouped(1_234_567))
 }
 
-// The times of test/unkind are read from what its test logs.
-func TestTimes(t *testing.T) {
-	parts, err := times(`=== RUN   TestTime
-=== RUN   TestTime/vault
-    unkind_test.go:95: 14s, 3 admission reviews
-    time_test.go:36: by itself 12.5s, ordapply 1m3s
-=== NAME  TestTime/other
-    time_test.go:36: by itself 1s, ordapply 2s
-=== RUN   TestTime
-=== RUN   TestTime/vault
-    time_test.go:36: by itself 12s, ordapply 1m
-`)
-	require.NoError(t, err)
-	require.Equal(t, []Part{
-		{Work: "programs", Name: "vault", Samples: []Sample{
-			{Peer: plain, Phase: "ready", Wall: 63, Alone: 12.5},
-			{Peer: plain, Phase: "ready", Round: 1, Wall: 60, Alone: 12},
-		}},
-		{Work: "programs", Name: "other", Samples: []Sample{{Peer: plain, Phase: "ready", Wall: 2, Alone: 1}}},
-	}, parts)
-}
-
-// Programs have the names that test/firsttry knows, in which a stream is no program.
-func TestProgramsNamed(t *testing.T) {
-	for names, want := range map[string][]string{"eck": {"eck"}, "unkind/vault flux": {"vault"}, "flux": nil} {
-		got, err := programsNamed(strings.Fields(names))
-		require.NoError(t, err)
-		require.Equal(t, want, got)
-	}
-	all, err := programsNamed(nil)
-	require.NoError(t, err)
-	same, err := programsNamed([]string{"unkind"})
-	require.NoError(t, err)
-	require.Equal(t, all, same)
-	require.Greater(t, len(all), 10)
-}
-
 // The times of test/engines are read from what its test logs, failures from how it ended.
 func TestEngineTimes(t *testing.T) {
 	parts, err := engineTimes(`=== RUN   TestWallTime
@@ -439,4 +404,20 @@ func TestEnginesThatAreNotBuilt(t *testing.T) {
 	r.describe(Described{Name: "Flux", Version: "v9"})
 	r.describe(d)
 	require.Equal(t, "v9", r.Peers[0].Version, "it was measured elsewhere")
+}
+
+// Programs and streams are measured apart, by the names of test/firsttry; a name may stand for both.
+func TestInstallsNamed(t *testing.T) {
+	for names, want := range map[string][2][]string{
+		"eck":                       {{"unkind/eck"}, nil},
+		"unkind/vault flux":         {{"unkind/vault"}, {"streams/flux"}},
+		"gatekeeper":                {{"unkind/gatekeeper"}, {"streams/gatekeeper"}},
+		"streams/gatekeeper":        {nil, {"streams/gatekeeper"}},
+		"world/ingress-nginx-chart": {nil, {"streams/world/ingress-nginx-chart"}},
+	} {
+		require.Equal(t, want[0], installsNamed("programs", strings.Fields(names)), names)
+		require.Equal(t, want[1], installsNamed("streams", strings.Fields(names)), names)
+	}
+	require.Greater(t, len(installsNamed("programs", nil)), 10)
+	require.Len(t, installsNamed("streams", nil), len(corpora.Applied()))
 }

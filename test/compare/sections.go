@@ -179,16 +179,10 @@ func writeFunction(b *strings.Builder, r Results, _ map[string]string) {
 
 // writePrograms prints how long the installs of programs take.
 func writePrograms(b *strings.Builder, r Results, _ map[string]string) {
-	parts := r.of("programs")
-	if len(parts) == 0 {
-		return
+	if parts := r.of("programs"); len(parts) > 0 {
+		b.WriteString("## Until a program is ready\n\n[Models of programs](../test/unkind/doc.go) whose Pods wait for other objects, measured as the real streams below. A dash is a figure that was not taken.\n\n")
+		writeInstalls(b, parts)
 	}
-	b.WriteString("## Until a program is ready\n\n[Models of programs](../test/unkind/doc.go) whose Pods wait for other objects. By itself: `kubectl apply --server-side` of everything, every 0.2 s until it is accepted, and until all Pods are ready.\n\n")
-	var rows [][]string
-	for _, p := range parts {
-		rows = append(rows, []string{p.Name, p.cell(plain, "ready", own, 1), p.cell(plain, "ready", wall, 1), p.cell(plain, "ready", over, 1)})
-	}
-	table(b, []string{"", "by itself, s", "ordapply, s", "ratio"}, rows)
 }
 
 // writeStreams prints how long real streams take.
@@ -201,14 +195,22 @@ func writeStreams(b *strings.Builder, r Results, _ map[string]string) {
 		"[Real streams](../test/corpora/sources.yaml), each on empty control planes of its own, with [the kinds that it expects](../test/firsttry/streams.go) and stand-ins for its operators, " +
 		"until everything is ready as a [watch](../test/observer/observer.go) sees it that is independent of ordapply's.\n\n" +
 		"- By itself: `kubectl apply --server-side` of everything, every 0.2 s until it is accepted, and until all is ready. Only Helm's hooks before the install come first.\n" +
-		"- Chain: in the run of ordapply, the longest chain of the objects' own times along the edges and layers of its plan, each from the request that wrote it to the version that was ready, or accepted where the next one needs no more.\n" +
+		"- Chain: in the run of ordapply, the longest chain of the objects' own times along the edges and layers of its plan, each from the request that wrote it to the version that was ready, or accepted where the next one needs no more. " +
+		"A gate that yielded does not count, nor does the time for which it held what came after.\n" +
 		"- At least: the longer of both. By itself contains the time of kubectl's tries, so ordapply can be below it.\n" +
 		"- ordapply: the whole command. Grace is included: the time in which it waited only for a status that never came.\n\n")
+	writeInstalls(b, parts)
+}
+
+func writeInstalls(b *strings.Builder, parts []Part) {
 	var rows [][]string
 	for _, p := range parts {
 		row := []string{p.Name, fmt.Sprint(p.Objects)}
 		for _, of := range []metric{own, chained, wall, grace, over} {
 			row = append(row, p.cell(plain, "ready", of, 1))
+		}
+		if p.Objects == 0 { // measured before chains were
+			row[1], row[3] = "–", "–"
 		}
 		rows = append(rows, row)
 	}

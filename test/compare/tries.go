@@ -7,11 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/ordapply/ordapply/test/corpora"
 	"github.com/ordapply/ordapply/test/unkind"
@@ -68,10 +66,29 @@ func isCalled(of, name string) bool {
 	return name == of || name == programsName || name == program
 }
 
-// streams measures how long real streams take until everything is ready, and returns a part
-// for each; of all if none are named. Without their folder it returns none.
-func (l *lab) streams(names []string, rounds int) ([]Part, error) {
-	if _, err := corpora.Dir(); err != nil {
+// installsNamed returns the streams or programs of a work that have a name, as test/firsttry
+// knows them; all without names.
+func installsNamed(work string, names []string) []string {
+	var chosen []string
+	for _, name := range tried(names) {
+		switch program := strings.HasPrefix(name, programsName+"/"); {
+		case program && work == "programs":
+			chosen = append(chosen, name)
+		case !program && work == "streams":
+			chosen = append(chosen, streamsName+"/"+name)
+		}
+	}
+	return chosen
+}
+
+// installs measures how long the streams or programs of a work take until everything is ready,
+// and returns a part for each; of all if none are named.
+func (l *lab) installs(work string, names []string, rounds int) ([]Part, error) {
+	chosen := installsNamed(work, names)
+	if len(chosen) == 0 {
+		return nil, nil
+	}
+	if _, err := corpora.Dir(); err != nil && work == "streams" {
 		l.log("the real streams are left out: %s", err)
 		return nil, nil
 	}
@@ -80,10 +97,10 @@ func (l *lab) streams(names []string, rounds int) ([]Part, error) {
 		Objects int
 		Samples []Sample
 	}
-	err := l.firstTry(names, &timed, "-time", "-rounds", strconv.Itoa(rounds))
+	err := l.firstTry(chosen, &timed, "-time", "-rounds", strconv.Itoa(rounds))
 	var parts []Part
 	for _, t := range timed {
-		part := Part{Work: "streams", Name: t.Stream, Objects: t.Objects}
+		part := Part{Work: work, Name: strings.TrimPrefix(t.Stream, programsName+"/"), Objects: t.Objects}
 		for _, s := range t.Samples {
 			s.Peer, s.Phase = plain, "ready"
 			part.Samples = append(part.Samples, s)
@@ -111,72 +128,4 @@ func (l *lab) firstTry(streams []string, into any, flags ...string) error {
 		return errors.Join(failed, err)
 	}
 	return json.Unmarshal(text, into)
-}
-
-// programs runs the measurement of test/unkind in rounds, of all programs if none are named,
-// and returns a part for each.
-func programs(names []string, rounds int) ([]Part, error) {
-	chosen, err := programsNamed(names)
-	if err != nil || len(chosen) == 0 {
-		return nil, err
-	}
-	cmd := exec.Command("go", "test", "./test/unkind", "-run", "^TestTime$/^("+strings.Join(chosen, "|")+")$", "-count="+strconv.Itoa(rounds), "-v", "-timeout", "4h")
-	cmd.Env = append(os.Environ(), "ORDAPPLY_TIME=1")
-	out, failed := cmd.CombinedOutput() // also if a time is over the test's limit
-	parts, err := times(string(out))
-	if err != nil || len(parts) == 0 {
-		return nil, fmt.Errorf("measure test/unkind: %w\n%s", errors.Join(failed, err), out)
-	}
-	return parts, nil
-}
-
-// programsNamed returns the programs that have a name, as test/firsttry does: unkind/eck, eck,
-// and unkind for all; without names it returns all.
-func programsNamed(names []string) ([]string, error) {
-	programs, err := unkind.Programs()
-	var chosen []string
-	for _, p := range programs {
-		if len(names) == 0 || slices.ContainsFunc([]string{"unkind", "unkind/" + p.Name, p.Name}, func(name string) bool { return slices.Contains(names, name) }) {
-			chosen = append(chosen, p.Name)
-		}
-	}
-	return chosen, err
-}
-
-// times reads the times that TestTime of test/unkind logs: a part for each program, a round
-// for each time.
-func times(output string) ([]Part, error) {
-	name := ""
-	var parts []Part
-	line := regexp.MustCompile(`by itself (\S+), ordapply (\S+)`)
-	for text := range strings.Lines(output) {
-		if words := strings.Fields(text); len(words) == 3 && words[0] == "===" {
-			_, name, _ = strings.Cut(words[2], "/")
-		}
-		if found := line.FindStringSubmatch(text); found != nil {
-			own, err := time.ParseDuration(found[1])
-			took, also := time.ParseDuration(found[2])
-			if err := errors.Join(err, also); err != nil {
-				return nil, err
-			}
-			parts = withSample(parts, Part{Work: "programs", Name: name}, Sample{Peer: plain, Phase: "ready", Wall: took.Seconds(), Alone: own.Seconds()})
-		}
-	}
-	return parts, nil
-}
-
-// withSample adds a sample to the part of the same work, which may be new. Its round is the
-// number of samples that the part has of this peer and phase.
-func withSample(parts []Part, of Part, s Sample) []Part {
-	at := slices.IndexFunc(parts, of.same)
-	if at < 0 {
-		parts, at = append(parts, of), len(parts)
-	}
-	for _, other := range parts[at].Samples {
-		if other.Peer == s.Peer && other.Phase == s.Phase {
-			s.Round++
-		}
-	}
-	parts[at].Samples = append(parts[at].Samples, s)
-	return parts
 }

@@ -198,8 +198,8 @@ func (c choice) all() []struct {
 		{"filter", alone(sized("filter", c.roundsOf, (*lab).filter, 25_000, 100_000))},
 		{"kustomize", alone(sized(builtWork, c.roundsOf, (*lab).kustomize, 1000))},
 		{"graphs", graph},
-		{"programs", alone([]measurement{{Part{Work: "programs"}, few, func(*lab) ([]Part, error) { return programs(c.tries, few) }}})},
-		{"streams", alone([]measurement{{Part{Work: "streams"}, few, func(l *lab) ([]Part, error) { return l.streams(c.tries, few) }}})},
+		{"programs", alone([]measurement{{Part{Work: "programs"}, few, func(l *lab) ([]Part, error) { return l.installs("programs", c.tries, few) }}})},
+		{"streams", alone([]measurement{{Part{Work: "streams"}, few, func(l *lab) ([]Part, error) { return l.installs("streams", c.tries, few) }}})},
 		{"engines", alone([]measurement{{Part{Work: "engines"}, few, func(l *lab) ([]Part, error) { return l.engines(few) }}})},
 		{"tries", alone(tries)},
 	}

@@ -139,51 +139,93 @@ func keysOf(id object.ID) []auditlog.Key {
 
 // critical returns the longest chain of the plan's resources by their own times: each from
 // the request that wrote it until it is accepted, or ready if the next one had to wait for
-// that. A gate that yielded in the run counts as open when the resource was accepted.
+// that. Where a gate yielded in the run, the chain goes the other way: the resource that was to be
+// ready first may wait for the next one, so its own time goes on when that is sent.
 // Hooks before and after the install run one after the other. Resources without a time, which
 // were not sent, take none.
 func (p planned) critical(of func(object.ID) (moment, bool)) time.Duration {
-	steps := map[object.ID]plannedStep{}
+	c := chains{planned: p, of: of, steps: map[object.ID]plannedStep{}, begins: map[object.ID]time.Duration{}}
 	for _, s := range p.Steps {
-		steps[s.ID] = s
+		c.steps[s.ID] = s
 	}
-	begins := map[object.ID]time.Duration{}
-	var begin func(s plannedStep) time.Duration
-	begin = func(s plannedStep) time.Duration {
-		if known, ok := begins[s.ID]; ok {
-			return known
-		}
-		begins[s.ID] = 0 // also ends a cycle, which a plan does not have
-		at, _ := of(s.ID)
-		latest := time.Duration(0)
-		for _, n := range p.gates(s) {
-			before, sent := of(n.ID)
-			if !sent {
-				continue
-			}
-			own := before.accepted.Sub(before.sent)
-			if n.Gate == "ready" && !at.sent.Before(before.early) {
-				own = before.ready.Sub(before.sent)
-			}
-			latest = max(latest, begin(steps[n.ID])+own)
-		}
-		begins[s.ID] = latest
-		return latest
-	}
-	longest := time.Duration(0)
+	before, _ := c.hooks("pre-install")
+	after, first := c.hooks("post-install")
+	longest, late := time.Duration(0), time.Duration(0)
 	for _, s := range p.Steps {
-		if at, ok := of(s.ID); ok {
-			longest = max(longest, begin(s)+at.ready.Sub(at.sent))
+		at, sent := of(s.ID)
+		switch {
+		case !sent:
+		case !first.IsZero() && first.Before(at.early):
+			longest = max(longest, c.begin(s)+at.accepted.Sub(at.sent))
+			late = max(late, at.ready.Sub(first))
+		default:
+			longest = max(longest, c.end(s, at))
 		}
 	}
+	return before + longest + max(after, late)
+}
+
+// chains are the chains of a plan in a run.
+type chains struct {
+	planned
+	of     func(object.ID) (moment, bool)
+	steps  map[object.ID]plannedStep
+	begins map[object.ID]time.Duration // of the resources whose begin is known
+}
+
+// begin returns the length of the longest chain before a resource.
+func (c chains) begin(s plannedStep) time.Duration {
+	if known, ok := c.begins[s.ID]; ok {
+		return known
+	}
+	c.begins[s.ID] = 0 // also ends a cycle, which a plan does not have
+	at, _ := c.of(s.ID)
+	latest := time.Duration(0)
+	for _, n := range c.gates(s) {
+		before, sent := c.of(n.ID)
+		if !sent {
+			continue
+		}
+		own := before.accepted.Sub(before.sent)
+		if n.Gate == "ready" && !at.sent.Before(before.early) {
+			own = before.ready.Sub(before.sent)
+		}
+		latest = max(latest, c.begin(c.steps[n.ID])+own)
+	}
+	c.begins[s.ID] = latest
+	return latest
+}
+
+// end returns the length of the longest chain until a resource is ready.
+func (c chains) end(s plannedStep, at moment) time.Duration {
+	end := c.begin(s) + at.ready.Sub(at.sent)
+	for _, next := range c.Steps {
+		then, sent := c.of(next.ID)
+		if !sent || !then.sent.Before(at.early) {
+			continue
+		}
+		if slices.ContainsFunc(c.gates(next), func(n plannedNeed) bool { return n.ID == s.ID && n.Gate == "ready" }) { // it yielded
+			end = min(end, c.begin(next)+at.ready.Sub(then.sent))
+		}
+	}
+	return end
+}
+
+// hooks returns the time of the hooks of an event, and when the first was sent; zero if none was.
+func (c chains) hooks(event string) (all time.Duration, first time.Time) {
 	ran := map[object.ID]bool{}
-	for _, h := range p.Hooks {
-		if at, ok := of(h.ID); ok && !ran[h.ID] && (h.Event == "pre-install" || h.Event == "post-install") {
-			ran[h.ID] = true
-			longest += at.ready.Sub(at.sent)
+	for _, h := range c.Hooks {
+		at, sent := c.of(h.ID)
+		if !sent || ran[h.ID] || h.Event != event {
+			continue
+		}
+		ran[h.ID] = true
+		all += at.ready.Sub(at.sent)
+		if first.IsZero() || at.sent.Before(first) {
+			first = at.sent
 		}
 	}
-	return longest
+	return all, first
 }
 
 // gates returns the resources that a step waits for, by itself and by its layers.

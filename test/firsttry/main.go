@@ -7,7 +7,7 @@
 //	go run ./test/firsttry -tools kapp,helm -tries 3 flux   # the other tools that are tried, and in how many orders
 //	go run ./test/firsttry unkind                           # the programs; unkind/dapr, or dapr, is one of them
 //	go run ./test/firsttry streams/gatekeeper               # a stream without the program of that name
-//	go run ./test/firsttry -time flux                       # measures a real stream until everything is ready
+//	go run ./test/firsttry -time flux                       # measures a real stream, or a program, until everything is ready
 //
 // ORDAPPLY_CORPORA names the folder of the streams; the programs are in test/unkind.
 // Objects are left out of a stream only as streams.go says, with the reason. Webhooks are
@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	tools := flags.String("tools", "kubectl,kapp,kapply,helm", "also try these tools once in each order, if they are built")
 	tries := flags.Int("tries", 0, "in how many orders each tool is tried; 0: in those of ordapply")
 	record := flags.String("json", "", "also write the table to this file, as JSON, after each stream")
-	measure := flags.Bool("time", false, "measure the real streams instead: until everything is ready, beside what that takes at least")
+	measure := flags.Bool("time", false, "measure instead: until everything is ready, beside what that takes at least")
 	rounds := flags.Int("rounds", 3, "with -time: how often")
 	if flags.Parse(args) != nil {
 		return 2
@@ -115,9 +115,8 @@ func (t *trial) try(ctx context.Context, chosen []stream, stdout io.Writer) erro
 	return err
 }
 
-// measure measures the real streams among those chosen, and prints and records their times.
+// measure measures streams and programs, and prints and records their times.
 func (t *trial) measure(ctx context.Context, chosen []stream, rounds int, record string, stdout io.Writer) error {
-	chosen = slices.DeleteFunc(chosen, func(s stream) bool { return s.program != nil })
 	all, err := t.times(ctx, chosen, rounds)
 	printTimes(stdout, all)
 	if record != "" {

@@ -26,7 +26,7 @@ func lived(sent, accepted, ready float64) moment {
 }
 
 // The critical path is the longest chain of own times, without pauses of the applier: a gate
-// counts what it waits for, and a gate that the applier did not wait for counts as accepted.
+// counts what it waits for, and where the applier did not wait for a gate, the next resource does not wait either.
 func TestCriticalPath(t *testing.T) {
 	for name, c := range map[string]struct {
 		plan  string
@@ -55,7 +55,7 @@ func TestCriticalPath(t *testing.T) {
 		},
 		"a gate that yielded": {
 			`{"steps": [{"name": "a"}, {"name": "b", "needs": [{"name": "a", "gate": "ready"}]}]}`,
-			map[string]moment{"a": lived(0, 1, 50), "b": lived(31, 32, 33)}, 50 * time.Second,
+			map[string]moment{"a": lived(0, 1, 50), "b": lived(31, 32, 33)}, 20 * time.Second,
 		},
 		"a layer, in another": {
 			`{"layers": [{"within": 1}, {}], "steps": [{"name": "a", "gate": "ready", "layers": [0]}, {"name": "b", "after": [{"layer": 1}]}]}`,
@@ -64,6 +64,14 @@ func TestCriticalPath(t *testing.T) {
 		"hooks": {
 			`{"steps": [{"name": "a"}], "hooks": [{"name": "pre", "event": "pre-install"}, {"name": "post", "event": "post-install"}, {"name": "post", "event": "post-install"}, {"name": "test", "event": "test"}]}`,
 			map[string]moment{"pre": lived(0, 1, 4), "a": lived(5, 6, 7), "post": lived(8, 9, 11), "test": lived(0, 1, 99)}, 9 * time.Second,
+		},
+		"a hook that did not wait": {
+			`{"steps": [{"name": "a"}], "hooks": [{"name": "post", "event": "post-install"}]}`,
+			map[string]moment{"a": lived(0, 1, 35), "post": lived(31, 32, 33)}, 5 * time.Second,
+		},
+		"a hook that did not wait, the longer": {
+			`{"steps": [{"name": "a"}], "hooks": [{"name": "post", "event": "post-install"}]}`,
+			map[string]moment{"a": lived(0, 1, 33), "post": lived(31, 32, 36)}, 6 * time.Second,
 		},
 		"not sent": {
 			`{"steps": [{"name": "a"}, {"name": "b", "needs": [{"name": "a", "gate": "ready"}]}]}`,
