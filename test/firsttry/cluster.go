@@ -118,16 +118,22 @@ func (p *place) write(objects []*unstructured.Unstructured) (file string, err er
 	return file, p.writeTo(file, objects)
 }
 
-// writeTo writes objects to the named file. A program's objects get the cluster's CA.
+// writeTo writes objects to the named file.
 func (p *place) writeTo(file string, objects []*unstructured.Unstructured) error {
-	manifests, err := encode(contents(objects))
+	manifests, err := p.manifests(objects)
 	if err != nil {
 		return err
 	}
-	if p.ca != nil {
-		manifests = unkind.WithCA(manifests, p.ca)
-	}
 	return os.WriteFile(file, manifests, 0o644)
+}
+
+// manifests returns objects as a stream. A program's objects get the cluster's CA.
+func (p *place) manifests(objects []*unstructured.Unstructured) ([]byte, error) {
+	manifests, err := encode(contents(objects))
+	if err != nil || p.ca == nil {
+		return manifests, err
+	}
+	return unkind.WithCA(manifests, p.ca), nil
 }
 
 // outcome is the result of one command.

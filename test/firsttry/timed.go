@@ -177,7 +177,7 @@ func installed(objects []*unstructured.Unstructured) []*unstructured.Unstructure
 // judges. Helm's order is the stream's own: pre-install hooks have ended before the rest is
 // sent. It returns when the last of them were accepted.
 func (p *place) sendAlone(ctx context.Context, s stream, objects []*unstructured.Unstructured, o *observer.Observer, deadline time.Time) (accepted time.Time, err error) {
-	text, err := encode(contents(objects))
+	text, err := p.manifests(objects)
 	if err != nil {
 		return accepted, err
 	}

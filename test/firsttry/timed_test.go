@@ -118,14 +118,19 @@ func TestMoments(t *testing.T) {
 	require.Equal(t, second(3.1), at.ready, "without a status it is ready when it is accepted")
 }
 
-// A stream with a webhook that intercepts its custom resources, which get a status.
-func TestTimesOfAStream(t *testing.T) {
-	folder := corpora.Need(t)
+func needPrograms(t *testing.T) {
+	t.Helper()
 	for _, program := range []string{"localcluster", "ordapply"} {
 		if _, err := testcluster.Find(program); err != nil {
 			testcluster.Skip(t, "the "+program+" command (run `make build localcluster`)")
 		}
 	}
+}
+
+// A stream with a webhook that intercepts its custom resources, which get a status.
+func TestTimesOfAStream(t *testing.T) {
+	folder := corpora.Need(t)
+	needPrograms(t)
 	chosen, err := choose([]string{"jobset"})
 	require.NoError(t, err)
 	trial := &trial{folder: folder, dir: t.TempDir(), progress: t.Output()}
@@ -136,6 +141,20 @@ func TestTimesOfAStream(t *testing.T) {
 	require.Greater(t, one.Critical, 1.0, "custom resources wait for the Pods behind their webhook, and for a status")
 	require.Greater(t, one.Alone, 1.0)
 	require.Greater(t, one.Wall, one.Critical)
+}
+
+// A program whose webhook has the CA of its cluster.
+func TestTimesOfAProgram(t *testing.T) {
+	needPrograms(t)
+	chosen, err := choose([]string{"unkind/linkerd"})
+	require.NoError(t, err)
+	trial := &trial{dir: t.TempDir(), progress: t.Output()}
+	all, err := trial.times(t.Context(), chosen, 1)
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	one := all[0].Samples[0]
+	require.Greater(t, one.Critical, 1.0, "Pods wait for others")
+	require.Greater(t, one.Alone, 1.0)
 }
 
 // The real streams have the names that benchmarks expect.
