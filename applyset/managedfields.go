@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"iter"
+	"reflect"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,28 +48,52 @@ func Writers(live *unstructured.Unstructured) iter.Seq[Writer] {
 	}
 }
 
-// fieldSets are the first field sets that were asked for, by their text: objects of a kind mostly
-// have the same ones.
-type fieldSets map[string]*fieldpath.Set
+// fieldSets are the first field sets that were asked for: objects of a kind mostly have the same
+// ones, and those of one list share them, see kube.Query.
+type fieldSets struct {
+	byText map[string]*fieldpath.Set
+	shared map[uintptr]sharedSet // by the address of the fields
+}
+
+// sharedSet is the set of fields that several objects have. It keeps them, so that no other
+// fields get their address.
+type sharedSet struct {
+	fields map[string]any
+	set    *fieldpath.Set
+}
+
+func newFieldSets() fieldSets { return fieldSets{map[string]*fieldpath.Set{}, map[uintptr]sharedSet{}} }
 
 // maxFieldSets bounds the sets that are kept: where objects have few in common, it helps little.
 const maxFieldSets = 64
 
 // of returns the fields of an entry, which are not to be changed.
 func (s fieldSets) of(w Writer) (*fieldpath.Set, error) {
+	address := reflect.ValueOf(w.Fields).Pointer()
+	if known, ok := s.shared[address]; ok {
+		return known.set, nil
+	}
+	set, err := s.read(w)
+	if err == nil && len(s.shared) < maxFieldSets {
+		s.shared[address] = sharedSet{w.Fields, set}
+	}
+	return set, err
+}
+
+func (s fieldSets) read(w Writer) (*fieldpath.Set, error) {
 	text, err := json.Marshal(w.Fields)
 	if err != nil {
 		return nil, err
 	}
-	if set := s[string(text)]; set != nil {
+	if set := s.byText[string(text)]; set != nil {
 		return set, nil
 	}
 	set := &fieldpath.Set{}
 	if err := set.FromJSON(bytes.NewReader(text)); err != nil {
 		return nil, err
 	}
-	if len(s) < maxFieldSets {
-		s[string(text)] = set
+	if len(s.byText) < maxFieldSets {
+		s.byText[string(text)] = set
 	}
 	return set, nil
 }

@@ -46,7 +46,7 @@ func Prove(desired, live *unstructured.Unstructured, manager string) Proof {
 type Prover struct{ sets fieldSets }
 
 // NewProver returns a Prover that remembers nothing yet.
-func NewProver() Prover { return Prover{fieldSets{}} }
+func NewProver() Prover { return Prover{newFieldSets()} }
 
 // Prove is the function Prove.
 func (p Prover) Prove(desired, live *unstructured.Unstructured, manager string) Proof {

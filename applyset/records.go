@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ordapply/ordapply/object"
 )
 
 // HistoryLabel is the label of the Secrets of a set's history; its value is the ID of the set.
@@ -14,13 +16,14 @@ const HistoryLabel = "ordapply.dev/applyset"
 // keeps such objects for itself: as a member of another set they would be pruned with it.
 func Record(obj *unstructured.Unstructured) string {
 	kind := obj.GroupVersionKind().GroupKind()
-	labels := obj.GetLabels()
+	id, _ := object.Label(obj.Object, IDLabel)
+	set, _ := object.Label(obj.Object, HistoryLabel)
 	switch {
-	case labels[IDLabel] != "":
+	case id != "":
 		return "the parent of an apply set (label " + IDLabel + ")"
-	case kind.Group == "" && kind.Kind == "Secret" && labels[HistoryLabel] != "":
+	case kind.Group == "" && kind.Kind == "Secret" && set != "":
 		return "a revision in the history of an apply set (label " + HistoryLabel + ")"
-	case kind.String() == "Lease.coordination.k8s.io" && strings.HasPrefix(obj.GetName(), LeasePrefix):
+	case kind.Group == "coordination.k8s.io" && kind.Kind == "Lease" && strings.HasPrefix(obj.GetName(), LeasePrefix):
 		return "the lock of an apply set"
 	}
 	return ""

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -30,7 +31,7 @@ type filledRow struct {
 }
 
 // filledTable returns the table. The writers of each row are named with their source code.
-func filledTable() []filledRow {
+var filledTable = sync.OnceValue(func() []filledRow {
 	secret, configMap, claim := schema.GroupKind{Kind: "Secret"}, schema.GroupKind{Kind: "ConfigMap"}, schema.GroupKind{Kind: "PersistentVolumeClaim"}
 	role := schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}
 	return []filledRow{
@@ -51,7 +52,7 @@ func filledTable() []filledRow {
 		// Autoscalers, and argo-rollouts rollout/scale_utils.go.
 		{"autoscaled-replicas", nil, scaledReplicas},
 	}
-}
+})
 
 // filledFields returns the paths of the manifest's fields that controllers fill in.
 func (s Stream) filledFields(manifest *unstructured.Unstructured) []fields.Path {
@@ -181,8 +182,9 @@ func hasInjectedBundles(obj *unstructured.Unstructured) bool {
 }
 
 func hasServiceCA(obj *unstructured.Unstructured) bool {
-	annotations := obj.GetAnnotations()
-	return annotations[serviceCA] == "true" || annotations[serviceCAAlpha] == "true"
+	newest, _ := object.Annotation(obj.Object, serviceCA)
+	alpha, _ := object.Annotation(obj.Object, serviceCAAlpha)
+	return newest == "true" || alpha == "true"
 }
 
 // injectedData returns the path of the data of a ConfigMap that gets OpenShift's CA bundle.
