@@ -129,32 +129,29 @@ func needPrograms(t *testing.T) {
 
 // A stream with a webhook that intercepts its custom resources, which get a status.
 func TestTimesOfAStream(t *testing.T) {
-	folder := corpora.Need(t)
+	one := measured(t, corpora.Need(t), "jobset")
+	require.Greater(t, one.Critical, 1.0, "custom resources wait for the Pods behind their webhook, and for a status")
+	require.Greater(t, one.Wall, one.Critical)
+}
+
+// A program whose webhook has the CA of its cluster.
+func TestTimesOfAProgram(t *testing.T) {
+	require.Greater(t, measured(t, "", "unkind/linkerd").Critical, 1.0, "Pods wait for others")
+}
+
+// measured measures a stream of a folder, or a program, once.
+func measured(t *testing.T, folder, name string) sample {
+	t.Helper()
 	needPrograms(t)
-	chosen, err := choose([]string{"jobset"})
+	chosen, err := choose([]string{name})
 	require.NoError(t, err)
 	trial := &trial{folder: folder, dir: t.TempDir(), progress: t.Output()}
 	all, err := trial.times(t.Context(), chosen, 1)
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	one := all[0].Samples[0]
-	require.Greater(t, one.Critical, 1.0, "custom resources wait for the Pods behind their webhook, and for a status")
 	require.Greater(t, one.Alone, 1.0)
-	require.Greater(t, one.Wall, one.Critical)
-}
-
-// A program whose webhook has the CA of its cluster.
-func TestTimesOfAProgram(t *testing.T) {
-	needPrograms(t)
-	chosen, err := choose([]string{"unkind/linkerd"})
-	require.NoError(t, err)
-	trial := &trial{dir: t.TempDir(), progress: t.Output()}
-	all, err := trial.times(t.Context(), chosen, 1)
-	require.NoError(t, err)
-	require.Len(t, all, 1)
-	one := all[0].Samples[0]
-	require.Greater(t, one.Critical, 1.0, "Pods wait for others")
-	require.Greater(t, one.Alone, 1.0)
+	return one
 }
 
 // The real streams have the names that benchmarks expect.
