@@ -252,8 +252,9 @@ func (k *Kubernetes) refreshGroup(ctx context.Context, name string) error {
 	return nil
 }
 
-// Apply implements Cluster. Field validation is strict: unknown fields are
-// rejected.
+// Apply implements Cluster. The API server always rejects unknown fields of a server-side apply:
+// its schema has no place for them. Its field validation only parses the body a second time, to
+// find keys that are written twice, which a marshalled object does not have; so it is left out.
 func (k *Kubernetes) Apply(ctx context.Context, kind Kind, obj *unstructured.Unstructured, o PatchOptions) (*unstructured.Unstructured, error) {
 	ctx, done := startActivity(ctx, "applying", kind, obj.GetNamespace(), obj.GetName())
 	defer done()
@@ -261,7 +262,7 @@ func (k *Kubernetes) Apply(ctx context.Context, kind Kind, obj *unstructured.Uns
 	if err != nil {
 		return nil, err
 	}
-	options := metav1.PatchOptions{FieldManager: o.Manager, Force: &o.Force, FieldValidation: metav1.FieldValidationStrict}
+	options := metav1.PatchOptions{FieldManager: o.Manager, Force: &o.Force, FieldValidation: metav1.FieldValidationIgnore}
 	if o.DryRun {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
