@@ -23,7 +23,12 @@ func (s stream) read(folder string) ([]*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
-	manifests, err := manifest.ReadLive(s.name, bytes.NewReader(text))
+	return parse(s.name, text)
+}
+
+// parse returns the objects of a text from a source.
+func parse(source string, text []byte) ([]*unstructured.Unstructured, error) {
+	manifests, err := manifest.ReadLive(source, bytes.NewReader(text))
 	var objects []*unstructured.Unstructured
 	for _, m := range manifests {
 		objects = append(objects, m.Unstructured)

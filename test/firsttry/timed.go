@@ -190,7 +190,7 @@ func (p *place) sendAlone(ctx context.Context, s stream, objects []*unstructured
 		if err := os.WriteFile(file, part, 0o644); err != nil {
 			return accepted, err
 		}
-		if err := p.untilAccepted(ctx, file, s.flags(), deadline); err != nil {
+		if err := p.untilAccepted(ctx, file, s, o, deadline); err != nil {
 			return accepted, err
 		}
 		accepted = time.Now()
@@ -207,18 +207,44 @@ func (p *place) sendAlone(ctx context.Context, s stream, objects []*unstructured
 	return accepted, nil
 }
 
-// untilAccepted applies a file with kubectl until it succeeds.
-func (p *place) untilAccepted(ctx context.Context, file string, flags []string, deadline time.Time) error {
+// untilAccepted applies a file with kubectl, and again what was not accepted, until nothing is left.
+// What an API server took once it may refuse later: a controller changes a field, or writes the object in
+// a version without one of its fields.
+func (p *place) untilAccepted(ctx context.Context, file string, s stream, o *observer.Observer, deadline time.Time) error {
 	for {
-		got, err := command(ctx, p.KubectlCommand(append([]string{"apply", "--server-side", "-f", file}, flags...)...))
+		got, err := command(ctx, p.KubectlCommand(append([]string{"apply", "--server-side", "-f", file}, s.flags()...)...))
 		if err != nil || got.code == 0 {
 			return err
 		}
 		if time.Now().After(deadline) {
 			return fmt.Errorf("kubectl did not succeed in %s:\n%s", alonePatience, lastLines(got.stderr, 5))
 		}
+		left, err := p.refused(file, s, o)
+		if err != nil || len(left) == 0 {
+			return err
+		}
+		if err := p.writeTo(file, left); err != nil {
+			return err
+		}
 		time.Sleep(alonePause)
 	}
+}
+
+// refused returns the objects of a file that kubectl has not written so far.
+func (p *place) refused(file string, s stream, o *observer.Observer) ([]*unstructured.Unstructured, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := parse(file, text)
+	if err != nil {
+		return nil, err
+	}
+	m, err := momentsOf(p.AuditLog(), o, "kubectl/")
+	return slices.DeleteFunc(objects, func(obj *unstructured.Unstructured) bool {
+		_, written := m.of(resourceOf(obj, s.namespace))
+		return written
+	}), err
 }
 
 // untilReady waits until the observer has seen each object ready whose kind it judges.

@@ -21,7 +21,8 @@ type reportedKind struct {
 }
 
 // reportedKinds returns the kinds for which there are health rules, with the statuses that
-// these take for ready.
+// these take for ready, and the kinds that the Prometheus operator runs, with what it reports
+// when their Pods are ready (pkg/operator/statefulset_reporter.go of prometheus-operator).
 func reportedKinds() []reportedKind {
 	gvr := func(group, version, resource string) schema.GroupVersionResource {
 		return schema.GroupVersionResource{Group: group, Version: version, Resource: resource}
@@ -37,6 +38,14 @@ func reportedKinds() []reportedKind {
 	}
 	for _, constraint := range []string{"K8sAllowedRepos", "K8sContainerLimits", "K8sRequiredLabels", "K8sRequiredProbes", "K8sUniqueServiceSelector"} {
 		kinds = append(kinds, reportedKind{gvr("constraints.gatekeeper.sh", "v1beta1", strings.ToLower(constraint)), "gatekeeper-system", "gatekeeper-controller-manager", enforced})
+	}
+	const available = `{"replicas": 1, "updatedReplicas": 1, "availableReplicas": 1, "unavailableReplicas": 0, "paused": false, "conditions": [
+		{"type": "Available", "status": "True", "observedGeneration": %[1]d, "lastTransitionTime": "2026-01-01T00:00:00Z"},
+		{"type": "Reconciled", "status": "True", "observedGeneration": %[1]d, "lastTransitionTime": "2026-01-01T00:00:00Z"}]}`
+	for _, operator := range []string{"prometheus-operator", "kps-kube-prometheus-stack-operator"} {
+		for _, resource := range []string{"prometheuses", "alertmanagers"} {
+			kinds = append(kinds, reportedKind{gvr("monitoring.coreos.com", "v1", resource), "monitoring", operator, available})
+		}
 	}
 	return kinds
 }
