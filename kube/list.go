@@ -38,6 +38,10 @@ func (k *Kubernetes) List(ctx context.Context, kind Kind, namespace string, quer
 		list = from.listMetadata
 	}
 	objects, err := query.list(ctx, kind, namespace, list)
+	if err != nil && query.NotOlderThan != "" && ctx.Err() == nil { // the API server's cache may be far behind
+		query.NotOlderThan = ""
+		objects, err = query.list(ctx, kind, namespace, list)
+	}
 	if !isCacheUnready(err) {
 		return objects, err
 	}
@@ -55,6 +59,9 @@ func (k *Kubernetes) List(ctx context.Context, kind Kind, namespace string, quer
 // list lists the objects that the query selects.
 func (q Query) list(ctx context.Context, kind Kind, namespace string, list lister) ([]*unstructured.Unstructured, error) {
 	options := metav1.ListOptions{LabelSelector: q.Labels, FieldSelector: q.Fields, Limit: q.Limit}
+	if q.NotOlderThan != "" {
+		options.ResourceVersion, options.ResourceVersionMatch = q.NotOlderThan, metav1.ResourceVersionMatchNotOlderThan
+	}
 	if q.Limit > 0 {
 		objects, _, err := list(ctx, kind, namespace, options)
 		return objects, err
@@ -82,7 +89,7 @@ func allPages(ctx context.Context, kind Kind, namespace string, list lister, opt
 		if all = append(all, page...); next == "" {
 			return all, nil
 		}
-		options.Continue = next
+		options.Continue, options.ResourceVersion, options.ResourceVersionMatch = next, "", "" // the token has the version
 	}
 }
 

@@ -3,6 +3,8 @@ package kube
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 )
 
 // A long list comes in pages of one state of the cluster. When the API server has forgotten
@@ -49,6 +52,43 @@ func TestListInPages(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, found, c.found)
 			require.Equal(t, c.want, limits)
+		})
+	}
+}
+
+// A list that need not be the latest names a version on its first page only. Where the API server
+// has no such version yet, the latest state is listed.
+func TestListNotOlderThan(t *testing.T) {
+	for name, behind := range map[string]bool{"a cache that has the version": false, "a cache that is behind": true} {
+		t.Run(name, func(t *testing.T) {
+			var asked []string
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				q := r.URL.Query()
+				asked = append(asked, q.Get("resourceVersion")+" "+q.Get("resourceVersionMatch")+" "+q.Get("continue"))
+				w.Header().Set("Content-Type", "application/json")
+				switch {
+				case behind && q.Get("resourceVersion") != "":
+					w.WriteHeader(http.StatusGatewayTimeout)
+					_, _ = w.Write([]byte(`{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Timeout", "code": 504,
+						"message": "Too large resource version: 7, current: 5", "details": {"causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]}}`))
+				case q.Get("continue") == "":
+					_, _ = w.Write([]byte(`{"kind": "SecretList", "apiVersion": "v1", "metadata": {"continue": "more"}, "items": [{"metadata": {"name": "a"}}]}`))
+				default:
+					_, _ = w.Write([]byte(`{"kind": "SecretList", "apiVersion": "v1", "items": [{"metadata": {"name": "b"}}]}`))
+				}
+			}))
+			defer server.Close()
+			connection, err := connect(&rest.Config{Host: server.URL})
+			require.NoError(t, err)
+			k := &Kubernetes{clients: connection.clients(connection.shared)}
+			found, err := k.List(t.Context(), CoreKind("secrets"), "shop", Query{NotOlderThan: "7"})
+			require.NoError(t, err)
+			require.Len(t, found, 2)
+			want := []string{"7 NotOlderThan ", "  more"}
+			if behind {
+				want = []string{"7 NotOlderThan ", "  ", "  more"}
+			}
+			require.Equal(t, want, asked)
 		})
 	}
 }

@@ -197,7 +197,7 @@ func (h History) End(ctx context.Context, n int, outcome Outcome) error {
 	if h.isEnded(outcome.Began, n, outcome.Record) {
 		return nil
 	}
-	stored, err := h.ReadIndex(ctx)
+	stored, err := h.readAgain(ctx, outcome.Began)
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,9 @@ type Index struct {
 	highest   int                                  // that the parent vouches for, or any where it says nothing
 	unvouched []string                             // Secrets that are ignored, NAMESPACE/NAME
 	unlisted  []Entry                              // of these, the revisions that the parent does not know, oldest first
+	// latest is the resource version of the last Secret that was stored after the index was read;
+	// "" for none. Copies share it.
+	latest *string
 }
 
 // next returns the number of the next revision: above all that count, and not used by
@@ -70,12 +73,23 @@ func (s Index) Newest() *Entry {
 }
 
 // ReadIndex reads the metadata of the whole history with one request.
-func (h History) ReadIndex(ctx context.Context) (Index, error) {
-	s := Index{chunks: map[int][]*unstructured.Unstructured{}, numbers: map[int]bool{}}
+func (h History) ReadIndex(ctx context.Context) (Index, error) { return h.readIndex(ctx, "") }
+
+// readAgain reads a history again under the lock under which it was read before: all that was
+// written since is the run's own, so the answer need not be newer than that.
+func (h History) readAgain(ctx context.Context, before Index) (Index, error) {
+	if before.latest == nil {
+		return h.ReadIndex(ctx)
+	}
+	return h.readIndex(ctx, *before.latest)
+}
+
+func (h History) readIndex(ctx context.Context, notOlderThan string) (Index, error) {
+	s := Index{chunks: map[int][]*unstructured.Unstructured{}, numbers: map[int]bool{}, latest: new(string)}
 	for n := range h.Vouchers {
 		s.highest = max(s.highest, min(n, maxNumber))
 	}
-	secrets, err := h.Records(ctx)
+	secrets, err := h.records(ctx, notOlderThan)
 	if err != nil {
 		return s, err
 	}
@@ -113,7 +127,11 @@ func (h History) ReadIndex(ctx context.Context) (Index, error) {
 
 // Records lists the metadata of all Secrets of the history, with one request.
 func (h History) Records(ctx context.Context) ([]*unstructured.Unstructured, error) {
-	query := kube.Query{Labels: setLabel + "=" + h.Parent.SetID() + "," + RevisionLabel, Metadata: true}
+	return h.records(ctx, "")
+}
+
+func (h History) records(ctx context.Context, notOlderThan string) ([]*unstructured.Unstructured, error) {
+	query := kube.Query{Labels: setLabel + "=" + h.Parent.SetID() + "," + RevisionLabel, Metadata: true, NotOlderThan: notOlderThan}
 	secrets, err := h.Cluster.List(ctx, kube.CoreKind("secrets"), h.namespace(), query)
 	if err != nil {
 		return nil, h.wrapError("read the history", err)

@@ -15,7 +15,10 @@ import (
 // revisions are deleted, except the one that is deployed.
 func (h History) create(ctx context.Context, stored *Index, secret *unstructured.Unstructured) error {
 	for {
-		_, err := h.Cluster.Create(ctx, kube.CoreKind("secrets"), secret)
+		made, err := h.Cluster.Create(ctx, kube.CoreKind("secrets"), secret)
+		if err == nil && stored.latest != nil {
+			*stored.latest = made.GetResourceVersion()
+		}
 		if !isQuota(err) {
 			return err
 		}
