@@ -29,7 +29,7 @@ func TestHistory(t *testing.T) {
 	cluster.Kubectl(t, "create", "namespace", "shop") // keeps the values of the stream's Secret
 	for name, test := range map[string]func(*testing.T, History){
 		"revisions": testRevisions, "same-content": testSameContent, "limit": testLimit,
-		"killed": testKilled, "large": testLarge, "deleted": testDeleted, "previous": testPrevious, "damaged": testDamaged, "newest": testNewest,
+		"killed": testKilled, "latest": testLatest, "large": testLarge, "deleted": testDeleted, "previous": testPrevious, "damaged": testDamaged, "newest": testNewest,
 	} {
 		t.Run(name, func(t *testing.T) {
 			namespace := "history-" + name

@@ -194,7 +194,7 @@ func writeStreams(b *strings.Builder, r Results, _ map[string]string) {
 	b.WriteString("## Until a real stream is ready\n\n" +
 		"[Real streams](../test/corpora/sources.yaml), each on empty control planes of its own, with [the kinds that it expects](../test/firsttry/streams.go) and stand-ins for its operators, " +
 		"until everything is ready as a [watch](../test/observer/observer.go) sees it that is independent of ordapply's.\n\n" +
-		"- By itself: `kubectl apply --server-side` of everything, every 0.2 s again of what was refused, and until all is ready. Only Helm's hooks before the install come first.\n" +
+		"- By itself: `kubectl apply --server-side` of everything but fields that are null, every 0.2 s again of what was refused, and until all is ready. Only Helm's hooks before the install come first.\n" +
 		"- Chain: in the run of ordapply, the longest chain of the objects' own times along the edges and layers of its plan, each from the request that wrote it to the version that was ready, or accepted where the next one needs no more. " +
 		"A gate that yielded does not count, nor does the time for which it held what came after.\n" +
 		"- At least: the longer of both. By itself contains the time of kubectl's tries, so ordapply can be below it.\n" +

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -142,7 +143,7 @@ func (p *place) timeOrdapply(ctx context.Context, s stream, objects []*unstructu
 // timeAlone measures how long it takes until kubectl has applied everything and all of it is
 // ready, as the observer sees it.
 func (p *place) timeAlone(ctx context.Context, s stream, objects []*unstructured.Unstructured, o *observer.Observer, into *sample) error {
-	objects = installed(objects)
+	objects = withoutNulls(installed(objects))
 	begin := time.Now()
 	last, err := p.sendAlone(ctx, s, objects, o, begin.Add(alonePatience))
 	if err != nil {
@@ -171,6 +172,32 @@ func installed(objects []*unstructured.Unstructured) []*unstructured.Unstructure
 		event, hook := obj.GetAnnotations()["helm.sh/hook"]
 		return hook && !strings.Contains(event, "-install")
 	})
+}
+
+// withoutNulls returns objects without fields that are null, which is the same to an API server that
+// takes them: kubectl sends them, and where a schema has no null the object is never accepted.
+func withoutNulls(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+	var all []*unstructured.Unstructured
+	for _, obj := range objects {
+		obj = obj.DeepCopy()
+		dropNulls(obj.Object)
+		all = append(all, obj)
+	}
+	return all
+}
+
+func dropNulls(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		maps.DeleteFunc(v, func(_ string, field any) bool { return field == nil })
+		for _, field := range v {
+			dropNulls(field)
+		}
+	case []any:
+		for _, item := range v {
+			dropNulls(item)
+		}
+	}
 }
 
 // sendAlone applies objects with kubectl, and waits until those are ready that the observer

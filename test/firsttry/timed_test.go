@@ -159,6 +159,14 @@ func TestStreamsAreNamed(t *testing.T) {
 	require.ElementsMatch(t, corpora.Applied(), namesOf(streams()))
 }
 
+// A null is left out wherever it is; the stream itself keeps it.
+func TestWithoutNulls(t *testing.T) {
+	obj := &unstructured.Unstructured{Object: map[string]any{"a": nil, "b": map[string]any{"c": nil, "d": ""}, "e": []any{map[string]any{"f": nil, "g": false}}}}
+	got := withoutNulls([]*unstructured.Unstructured{obj})
+	require.Equal(t, map[string]any{"b": map[string]any{"d": ""}, "e": []any{map[string]any{"g": false}}}, got[0].Object)
+	require.Contains(t, obj.Object, "a")
+}
+
 // Objects are found by the names that kubectl gives them.
 func TestResourceOf(t *testing.T) {
 	obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "a"}}}
