@@ -178,7 +178,7 @@ func (l *lab) logSize() (int64, error) {
 
 // patience is the time after which a command is killed. A command that took as long in all
 // rounds together is not measured again.
-const patience = 2 * time.Minute
+const patience = 4 * time.Minute
 
 // run measures a command whose first word names a program. The error of a command is in the
 // sample; others are returned.
