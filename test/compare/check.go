@@ -155,11 +155,12 @@ func (p Part) fastest(phase string) (name string, found bool) {
 	return name, found
 }
 
-// slope returns the exponent by which the median grows between two sizes.
+// slope returns the exponent by which the median grows between two sizes, if both were measured at
+// the same commit on the same day: a machine is not equally fast every day.
 func (r Results) slope(work, peer, phase string, size, larger int, of metric) (measure.Estimate, bool) {
 	low, ok := r.part(work, size).estimate(peer, phase, of)
 	high, also := r.part(work, larger).estimate(peer, phase, of)
-	if !ok || !also {
+	if !ok || !also || r.part(work, size).Taken != r.part(work, larger).Taken {
 		return measure.Estimate{}, false
 	}
 	between := func(a, b float64) float64 { return measure.Slope(float64(size), a, float64(larger), b) }

@@ -199,6 +199,10 @@ func TestGrowthIsChecked(t *testing.T) {
 	require.InDeltaSlice(t, []float64{1, 0.991, 1.009}, []float64{e.Median, e.Low, e.High}, 0.001, "rounds differ by 2 %")
 	require.NoError(t, r.add(lives(50_000, map[string]float64{plain: 20}, 3)))
 	require.Equal(t, "NOT KEPT", verdicts(r)[what])
+	later := lives(50_000, map[string]float64{plain: 10}, 3)
+	later.Taken.Commit = "another"
+	require.NoError(t, r.add(later))
+	require.Equal(t, "NOT MEASURED", verdicts(r)[what], "a machine is not equally fast every day")
 }
 
 // The floor is measured before ordapply in one round and after it in the next, next to it.

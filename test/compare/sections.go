@@ -69,29 +69,33 @@ func writeFar(b *strings.Builder, r Results, _ map[string]string) {
 	}
 }
 
-// writeSlopes prints how the costs grow from each size to the next.
+// writeSlopes prints how the costs grow from each size to the next of the same run.
 func writeSlopes(b *strings.Builder, r Results, _ map[string]string) {
-	var sizes []int
+	var steps [][2]int
+	last := map[Taken]int{}
 	for _, p := range r.Parts {
 		if p.Work == "objects" && p.Delay == 0 && p.Size >= 1000 {
-			sizes = append(sizes, p.Size)
+			if from, ok := last[p.Taken]; ok {
+				steps = append(steps, [2]int{from, p.Size})
+			}
+			last[p.Taken] = p.Size
 		}
 	}
-	if len(sizes) < 2 {
+	if len(steps) == 0 {
 		return
 	}
 	head := []string{"", ""}
-	for _, size := range sizes[1:] {
-		head = append(head, "to "+grouped(size)+": time", "CPU", "memory")
+	for _, step := range steps {
+		head = append(head, grouped(step[0])+" to "+grouped(step[1])+": time", "CPU", "memory")
 	}
 	var rows [][]string
 	for _, name := range []string{floor, plain, set} {
 		for _, phase := range []string{"first", "no-op", "change", "delete"} {
 			row := []string{name, phase}
-			for i, size := range sizes[1:] {
+			for _, step := range steps {
 				for _, of := range []metric{wall, cpu, peak} {
 					cell := "–"
-					if e, ok := r.slope("objects", name, phase, sizes[i], size, of); ok {
+					if e, ok := r.slope("objects", name, phase, step[0], step[1], of); ok {
 						cell = number(e.Median)
 					}
 					row = append(row, cell)
@@ -100,7 +104,7 @@ func writeSlopes(b *strings.Builder, r Results, _ map[string]string) {
 			rows = append(rows, row)
 		}
 	}
-	fmt.Fprintf(b, "## Growth\n\nThe exponent by which a cost grows from one size to the next, from %s objects: 1 is linear, less is better.\n\n", grouped(sizes[0]))
+	b.WriteString("## Growth\n\nThe exponent by which a cost grows from one number of objects to the next that was measured at the same commit, on the same day: 1 is linear, less is better.\n\n")
 	table(b, head, rows)
 }
 
