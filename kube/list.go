@@ -153,18 +153,23 @@ func isCacheUnready(err error) bool {
 	return err != nil && apierrors.IsTooManyRequests(err) && strings.Contains(err.Error(), cacheUnready)
 }
 
+// cacheBehind is in the API server's refusal, after three seconds, while its watch cache does not have
+// the version that a LIST names.
+const cacheBehind = "Too large resource version"
+
 // maxRefusal bounds how much of a refusal is read; the API server's are one sentence.
 const maxRefusal = 64 << 10
 
-// withoutCacheRetry removes the header Retry-After from such a refusal of a LIST, so
-// that client-go returns it instead of asking again for a minute.
+// withoutCacheRetry removes the header Retry-After from such refusals of a LIST, so
+// that client-go returns them instead of asking again for a minute.
 func withoutCacheRetry(request *http.Request, response *http.Response) *http.Response {
-	if response.StatusCode != http.StatusTooManyRequests || request.Method != http.MethodGet || request.URL.Query().Has("watch") {
+	refused := response.StatusCode == http.StatusTooManyRequests || response.StatusCode == http.StatusGatewayTimeout
+	if !refused || request.Method != http.MethodGet || request.URL.Query().Has("watch") {
 		return response
 	}
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxRefusal))
 	response.Body = readBody{io.MultiReader(bytes.NewReader(text), response.Body), response.Body}
-	if err == nil && bytes.Contains(text, []byte(cacheUnready)) {
+	if err == nil && (bytes.Contains(text, []byte(cacheUnready)) || bytes.Contains(text, []byte(cacheBehind))) {
 		response.Header.Del("Retry-After")
 	}
 	return response

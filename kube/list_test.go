@@ -68,6 +68,7 @@ func TestListNotOlderThan(t *testing.T) {
 				w.Header().Set("Content-Type", "application/json")
 				switch {
 				case behind && q.Get("resourceVersion") != "":
+					w.Header().Set("Retry-After", "1") // as the API server does
 					w.WriteHeader(http.StatusGatewayTimeout)
 					_, _ = w.Write([]byte(`{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Timeout", "code": 504,
 						"message": "Too large resource version: 7, current: 5", "details": {"causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]}}`))
