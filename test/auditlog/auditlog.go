@@ -6,10 +6,6 @@
 package auditlog
 
 import (
-	"bufio"
-	"encoding/json"
-	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -75,25 +71,14 @@ type Write struct {
 
 // Read reads the log in a file.
 func Read(path string) (*Log, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
 	a := &Log{
 		Patches: map[Key]time.Time{}, Created: map[Key]time.Time{}, Deleted: map[Key]time.Time{},
 		Writes: map[Version]time.Time{}, Written: map[Version]time.Time{},
 	}
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 64<<20)
-	for lines.Scan() {
-		var r record
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			return nil, fmt.Errorf("read the audit log: %w", err)
-		}
-		a.take(r)
+	if err := eachEvent(path, 0, a.take); err != nil {
+		return nil, err
 	}
-	return a, lines.Err()
+	return a, nil
 }
 
 func (a *Log) take(r record) {

@@ -1,11 +1,7 @@
 package auditlog
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
-	"io"
-	"os"
 	"strings"
 	"time"
 )
@@ -24,30 +20,14 @@ type Request struct {
 // Requests reads a log from an offset, such as the file's earlier size, and
 // returns all requests in order of their responses.
 func Requests(path string, from int64) ([]Request, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	if _, err := file.Seek(from, io.SeekStart); err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(file)
-	if err != nil {
-		return nil, err
+	type event struct {
+		record
+		User           struct{ Username string }
+		RequestURI     string
+		ResponseObject json.RawMessage
 	}
 	var requests []Request
-	text = text[:bytes.LastIndexByte(text, '\n')+1]
-	for line := range bytes.Lines(text) {
-		var r struct {
-			record
-			User           struct{ Username string }
-			RequestURI     string
-			ResponseObject json.RawMessage
-		}
-		if err := json.Unmarshal(line, &r); err != nil {
-			return nil, fmt.Errorf("read the audit log: %w", err)
-		}
+	err := eachEvent(path, from, func(r event) {
 		if r.Stage == "ResponseComplete" {
 			requests = append(requests, Request{
 				Key: r.key(), Verb: r.Verb, Subresource: r.ObjectRef.Subresource,
@@ -56,6 +36,6 @@ func Requests(path string, from int64) ([]Request, error) {
 				Code: r.ResponseStatus.Code, Object: r.ResponseObject,
 			})
 		}
-	}
-	return requests, nil
+	})
+	return requests, err
 }
