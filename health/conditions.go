@@ -54,12 +54,10 @@ func (rs *Rules) conditions(obj *unstructured.Unstructured) (Conditions, bool) {
 	if rs == nil {
 		return Conditions{}, false
 	}
-	for _, r := range rs.rules {
-		if r.isFor(obj.GroupVersionKind().GroupKind()) {
-			// A degraded or unknown object ends a wait as a failed one does.
-			failed := condition.AnyOf(r.FailedWhen, r.DegradedWhen, r.UnknownWhen)
-			return Conditions{Rule: "rule " + r.name, Ready: r.ReadyWhen, Failed: failed}, true
-		}
+	for _, r := range rs.of(obj.GroupVersionKind().GroupKind()) {
+		// A degraded or unknown object ends a wait as a failed one does.
+		failed := condition.AnyOf(r.FailedWhen, r.DegradedWhen, r.UnknownWhen)
+		return Conditions{Rule: "rule " + r.name, Ready: r.ReadyWhen, Failed: failed}, true
 	}
 	return Conditions{}, false
 }

@@ -26,7 +26,8 @@ const (
 // Rules is a parsed rules file, a list of CEL conditions by kind. A nil *Rules has no
 // rules. docs/health.md describes the fields.
 type Rules struct {
-	rules []rule
+	rules  []rule
+	byKind sync.Map // the []*rule of each schema.GroupKind asked for
 }
 
 // Rule defines how objects of some kinds are assessed. docs/health.md describes the fields.
@@ -125,7 +126,7 @@ func readRules(data []byte) (*Rules, error) {
 
 // newRules adds the faults of rules to reading faults.
 func newRules(place string, rules []Rule, faults *strict.Faults) *Rules {
-	rs := &Rules{make([]rule, len(rules))}
+	rs := &Rules{rules: make([]rule, len(rules))}
 	for i := range rules {
 		r := &rs.rules[i]
 		*r = rule{Rule: rules[i], place: plain.Item(place, i)}
@@ -210,12 +211,7 @@ func (rs *Rules) assess(obj *unstructured.Unstructured) (Assessment, bool) {
 		return Assessment{}, false
 	}
 	var waits Assessment
-	kind := obj.GroupVersionKind().GroupKind()
-	for i := range rs.rules {
-		r := &rs.rules[i]
-		if !r.isFor(kind) {
-			continue
-		}
+	for _, r := range rs.of(obj.GroupVersionKind().GroupKind()) {
 		p, err := r.compiled()
 		if err != nil {
 			return invalidRule("rule "+r.name, err), true
@@ -229,6 +225,21 @@ func (rs *Rules) assess(obj *unstructured.Unstructured) (Assessment, bool) {
 		}
 	}
 	return waits, false
+}
+
+// of returns the rules for a kind; a stream has many objects of few kinds.
+func (rs *Rules) of(kind schema.GroupKind) []*rule {
+	if known, ok := rs.byKind.Load(kind); ok {
+		return known.([]*rule)
+	}
+	var found []*rule
+	for i := range rs.rules {
+		if r := &rs.rules[i]; r.isFor(kind) {
+			found = append(found, r)
+		}
+	}
+	rs.byKind.Store(kind, found)
+	return found
 }
 
 func (r *rule) isWild() bool { return strings.Contains(r.Kind, "*") }

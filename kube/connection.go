@@ -37,7 +37,7 @@ func connect(config *rest.Config) (*connection, error) {
 
 // fenced returns a transport that sends requests that write only while a fence allows it.
 func (c *connection) fenced(fence Fence) http.RoundTripper {
-	return fencedTransport{next: c.shared, fence: fence, sending: c.fences}
+	return fencedTransport{next: c.shared, fence: &fence, sending: c.fences}
 }
 
 // ownTransport is the transport of requests over a connection of their own, on which they

@@ -30,7 +30,7 @@ type Fence func(ctx context.Context) error
 // fencedTransport sends requests that write only while a fence allows it.
 type fencedTransport struct {
 	next    http.RoundTripper
-	fence   Fence
+	fence   *Fence
 	sending *fences
 }
 
@@ -39,7 +39,7 @@ func (t fencedTransport) RoundTrip(request *http.Request) (*http.Response, error
 	if !writes(request) {
 		return t.next.RoundTrip(request)
 	}
-	if err := t.fence(request.Context()); err != nil {
+	if err := (*t.fence)(request.Context()); err != nil {
 		return nil, err
 	}
 	admitted, end := t.sending.begin(request, t.fence)
@@ -71,14 +71,14 @@ type fences struct {
 
 // fenced is a request that is being sent.
 type fenced struct {
-	fence Fence
+	fence *Fence          // of its transport: requests of the same transport share it
 	ctx   context.Context //nolint:containedctx // the request's: a write to a connection has none
 }
 
 // begin makes each write to a connection call the fence of a request that is being sent,
 // until the request was written. The returned request is the one to send; end must be
 // called when there is an answer, or none will come.
-func (s *fences) begin(request *http.Request, fence Fence) (_ *http.Request, end func()) {
+func (s *fences) begin(request *http.Request, fence *Fence) (_ *http.Request, end func()) {
 	f := &fenced{fence, request.Context()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +123,7 @@ const lateWait = 5 * time.Second
 func (t fencedTransport) ifStillAllowed(request *http.Request, response *http.Response) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(request.Context(), lateWait)
 	defer cancel()
-	err := t.fence(ctx)
+	err := (*t.fence)(ctx)
 	if !errors.Is(err, ErrFenced) {
 		return response, nil
 	}
@@ -135,7 +135,8 @@ func (t fencedTransport) ifStillAllowed(request *http.Request, response *http.Re
 	return nil, LateError{err}
 }
 
-// check calls the fences of all requests that are being sent.
+// check calls the fences of all requests that are being sent, each one until it allows one of
+// its requests: then it allows them all.
 func (s *fences) check() error {
 	s.mu.Lock()
 	all := make([]*fenced, 0, len(s.now))
@@ -143,10 +144,15 @@ func (s *fences) check() error {
 		all = append(all, f)
 	}
 	s.mu.Unlock()
+	var allows *Fence
 	for _, f := range all {
-		if err := f.fence(f.ctx); err != nil {
+		if f.fence == allows {
+			continue
+		}
+		if err := (*f.fence)(f.ctx); err != nil {
 			return err
 		}
+		allows = f.fence
 	}
 	return nil
 }

@@ -188,3 +188,25 @@ func TestAConnectionOfItsOwn(t *testing.T) {
 	giveUp()
 	held.Wait()
 }
+
+// Before a write to a connection, each fence of the requests being sent must allow it: once, also
+// for many requests.
+func TestFencesCheck(t *testing.T) {
+	asked := 0
+	allows := Fence(func(context.Context) error { asked++; return nil })
+	refuses := Fence(func(context.Context) error { return ErrFenced })
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodPatch, "/", nil)
+	var sending fences
+	for range 3 {
+		_, end := sending.begin(request, &allows)
+		defer end()
+	}
+	require.NoError(t, sending.check())
+	require.Equal(t, 1, asked)
+	_, end := sending.begin(request, &refuses)
+	for range 20 { // in any order
+		require.ErrorIs(t, sending.check(), ErrFenced)
+	}
+	end()
+	require.NoError(t, sending.check())
+}
