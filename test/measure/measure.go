@@ -6,7 +6,6 @@
 package measure
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -40,10 +39,10 @@ func Interval(n int) (low, high int) {
 	return low, n - 1 - low
 }
 
-// Median returns the middle of the sorted values, the upper one of two.
-func Median[T cmp.Ordered](values []T) T {
+// Median returns the middle of the sorted values, the mean of the two of an even number.
+func Median[T ~int64 | ~float64](values []T) T {
 	sorted := slices.Sorted(slices.Values(values))
-	return sorted[len(sorted)/2]
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
 // Slope returns the exponent by which a cost grows between two sizes: 1 is linear.

@@ -33,6 +33,8 @@ func TestInterval(t *testing.T) {
 
 func TestOf(t *testing.T) {
 	require.Equal(t, Estimate{Median: 5, Low: 2, High: 8, N: 9}, Of([]float64{9, 1, 8, 2, 7, 3, 6, 4, 5}))
+	require.Equal(t, Estimate{Median: 2.5, Low: 1, High: 9, N: 4}, Of([]float64{9, 1, 3, 2}), "between the two in the middle")
+	require.Equal(t, Estimate{Median: 3, Low: 3, High: 3, N: 1}, Of([]float64{3}))
 }
 
 func TestSlope(t *testing.T) {
