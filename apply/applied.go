@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/health"
 	"github.com/ordapply/ordapply/internal/kube/redact"
 	"github.com/ordapply/ordapply/internal/live/write"
 	"github.com/ordapply/ordapply/internal/run/request"
@@ -50,13 +51,11 @@ func (r *run) applied(i int, live *unstructured.Unstructured) {
 	}
 	r.onGatePassed(i, ordering.Applied)
 	ungated := r.applier.DryRun || r.applier.SkipWait(s.ID)
-	if ungated || s.Gate == ordering.Applied {
+	if ungated || s.Gate == ordering.Applied && !r.awaitsPods(i) {
 		r.pass(i)
 	}
 	if ungated || s.gatePassed && !r.order.HoldsUntil(i, ordering.Ready) && !r.order.HoldsUntil(i, ordering.Started) {
-		r.finish(i, event.Applied, "")
-		r.passStarted(i)
-		r.onGatePassed(i, ordering.Ready)
+		r.finishApplied(i, live)
 		return
 	}
 	if kinds := kube.DefinedKinds(s.manifest); s.unchanged && len(kinds) > 0 {
@@ -67,6 +66,28 @@ func (r *run) applied(i int, live *unstructured.Unstructured) {
 	if !r.columns.IsAwaiting(i, r.steps[i].kind) {
 		r.keepWaiting(i, live)
 	}
+}
+
+// awaitsPods reports whether the hooks that follow make a workload ready. They, and later waves,
+// wait until its Pods exist.
+func (r *run) awaitsPods(i int) bool {
+	s := &r.steps[i]
+	return s.AfterHooks && s.ID.MakesPods() && r.hooks.Then != ""
+}
+
+// finishApplied ends a step for whose readiness nothing waits now. If hooks that follow make it
+// ready, it is unready until then.
+func (r *run) finishApplied(i int, live *unstructured.Unstructured) {
+	detail := ""
+	if s := &r.steps[i]; s.AfterHooks && r.hooks.Then != "" {
+		if a, _ := r.judge().Assess(s.judged, live); a.Verdict != health.Ready {
+			s.leftUnready, detail = true, "applied; "+r.hooks.Then+" run before it is ready"
+		}
+	}
+	r.finish(i, event.Applied, detail)
+	r.pass(i)
+	r.passStarted(i)
+	r.onGatePassed(i, ordering.Ready)
 }
 
 // keepWaiting watches a step's object, unless the step has ended.

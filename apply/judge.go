@@ -13,6 +13,7 @@ import (
 	"github.com/ordapply/ordapply/internal/run/wait"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/ordering"
 )
 
 // evaluate moves a waiting resource according to the verdict on its live object.
@@ -35,6 +36,10 @@ func (r *run) evaluate(i int, live *unstructured.Unstructured) {
 	r.setInGrace(i, a.NeedsGrace() && !again.IsZero())
 	if request.HasStarted(s.ID, live) {
 		r.passStarted(i)
+		if r.awaitsPods(i) && a.Verdict == health.Progressing && !r.order.HoldsUntil(i, ordering.Ready) {
+			r.finishApplied(i, live)
+			return
+		}
 	}
 	r.evaluateAt(i, again)
 	switch a.Verdict {

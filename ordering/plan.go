@@ -65,7 +65,7 @@ type Step struct {
 	// require more.
 	Gate Gate
 	// AfterHooks is set if only a hook that runs after the plan can make the resource ready:
-	// a webhook configuration whose CA bundle it writes.
+	// a webhook configuration whose CA bundle it writes, a StatefulSet whose Pods it makes a cluster.
 	AfterHooks bool
 	// FailsOpen is set for a webhook configuration without which all requests pass: the run
 	// does not fail if it never becomes ready.

@@ -69,16 +69,24 @@ func (b *planner) numberWaves() int {
 	return len(used)
 }
 
+// afterHooks reports whether only a hook that runs after the plan makes a resource ready. That is
+// inferred, so an author who makes others wait for a workload is believed.
+func (b *planner) afterHooks(i int) bool {
+	r := b.Resources[i]
+	declared := r.MakesPods() && (b.LayerOf[i] >= 0 || r.Annotations[ordering.WaitAnnotation] == "ready")
+	return !declared && b.MadeReadyByHook(i)
+}
+
 // gates sets the gates of resources: Applied for claims that may bind on first use, for
-// webhook configurations that no resource of the plan makes ready and for members of layers
-// with that gate, else Ready.
+// those that no resource of the plan makes ready and for members of layers with that gate,
+// else Ready.
 func (b *planner) gates() {
 	b.gate = make([]ordering.Gate, len(b.Resources))
 	for i, r := range b.Resources {
 		if references.IsClaim(r.ID) && b.BindsOnUse(r) {
 			b.gate[i] = ordering.Applied
 		}
-		if filler := b.FillerOf(i); filler == references.FilledByHook || filler == references.FilledByNothing && references.FailsOpen(r) {
+		if b.afterHooks(i) || b.FillerOf(i) == references.FilledByNothing && references.FailsOpen(r) {
 			b.gate[i] = ordering.Applied
 		}
 	}

@@ -20,7 +20,7 @@ func (b *planner) steps() []ordering.Step {
 		r := b.Resources[i]
 		s := ordering.Step{
 			ID: r.ID, Source: r.Source, Wave: b.wave[i], Due: b.readyWave(int32(i)), Gate: b.gate[i], Timeout: b.kindTimeout(r),
-			AfterHooks: b.FillerOf(i) == references.FilledByHook, FailsOpen: references.FailsOpen(r),
+			AfterHooks: b.afterHooks(i), FailsOpen: references.FailsOpen(r),
 			External: outside.of(int32(i)), ProvidedBy: b.ProvidersOf(r), Why: b.why(int32(i)), After: barriers.before(int32(i)),
 		}
 		if l := b.LayerOf[i]; l >= 0 {

@@ -86,7 +86,7 @@ func describeGate(p *ordering.Plan, s ordering.Step) string {
 	until := "it is ready"
 	switch {
 	case s.AfterHooks:
-		until = "it is applied: it is ready after the hooks that set its caBundle, for which the run waits"
+		until = "it is applied: hooks that run later make it ready, and then the run waits for it"
 	case s.Gate == ordering.Applied:
 		until = "it is applied"
 	}
