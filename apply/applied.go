@@ -51,7 +51,7 @@ func (r *run) applied(i int, live *unstructured.Unstructured) {
 	}
 	r.onGatePassed(i, ordering.Applied)
 	ungated := r.applier.DryRun || r.applier.SkipWait(s.ID)
-	if ungated || s.Gate == ordering.Applied && !r.awaitsPods(i) {
+	if ungated || s.Gate == ordering.Applied && !r.formedNext(i) {
 		r.pass(i)
 	}
 	if ungated || s.gatePassed && !r.order.HoldsUntil(i, ordering.Ready) && !r.order.HoldsUntil(i, ordering.Started) {
@@ -68,11 +68,18 @@ func (r *run) applied(i int, live *unstructured.Unstructured) {
 	}
 }
 
-// awaitsPods reports whether the hooks that follow make a workload ready. They, and later waves,
-// wait until its Pods exist.
-func (r *run) awaitsPods(i int) bool {
+// formedNext reports whether the hooks that follow make the Pods of a workload a cluster. They, and
+// later waves, wait until the Pods exist, and while some are ready, until all are: there is a
+// cluster then.
+func (r *run) formedNext(i int) bool {
 	s := &r.steps[i]
 	return s.AfterHooks && s.ID.MakesPods() && r.hooks.Then != ""
+}
+
+// awaitsHooks reports whether a workload that is not ready waits for the hooks that follow.
+func (r *run) awaitsHooks(i int, live *unstructured.Unstructured) bool {
+	ready, _, _ := unstructured.NestedInt64(live.Object, "status", "readyReplicas")
+	return ready == 0 && r.formedNext(i) && !r.order.HoldsUntil(i, ordering.Ready)
 }
 
 // finishApplied ends a step for whose readiness nothing waits now. If hooks that follow make it

@@ -13,7 +13,6 @@ import (
 	"github.com/ordapply/ordapply/internal/run/wait"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
-	"github.com/ordapply/ordapply/ordering"
 )
 
 // evaluate moves a waiting resource according to the verdict on its live object.
@@ -36,7 +35,7 @@ func (r *run) evaluate(i int, live *unstructured.Unstructured) {
 	r.setInGrace(i, a.NeedsGrace() && !again.IsZero())
 	if request.HasStarted(s.ID, live) {
 		r.passStarted(i)
-		if r.awaitsPods(i) && a.Verdict == health.Progressing && !r.order.HoldsUntil(i, ordering.Ready) {
+		if a.Verdict == health.Progressing && r.awaitsHooks(i, live) {
 			r.finishApplied(i, live)
 			return
 		}
