@@ -72,6 +72,10 @@ var builtin = sync.OnceValue(func() *Rules {
 	return rules
 })
 
+// ReadBuiltin reads the built-in rules, as the first assessment does otherwise. It may be called in the
+// background.
+func ReadBuiltin() { builtin() }
+
 // ParseRules parses a rules file, in YAML or JSON, and compiles all its conditions.
 // The error joins all errors, each with its position: rules[3].readyWhen.
 func ParseRules(data []byte) (*Rules, error) {

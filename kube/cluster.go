@@ -140,8 +140,13 @@ type Query struct {
 	// NotOlderThan is the resource version of an object of the kind: the answer has that state or a
 	// later one. Without it the answer is the latest state. An API server reads that from its watch
 	// cache since Kubernetes 1.31, which takes up to 0.1 s when other kinds were written since.
+	// With AnyState the answer may be a state of some time ago.
 	NotOlderThan string
 }
+
+// AnyState is the Query.NotOlderThan that every state meets: the API server answers from its watch
+// cache at once, and does not ask etcd whether that is up to date.
+const AnyState = "0"
 
 // LogOptions select what to read of a container's log.
 type LogOptions struct {

@@ -45,6 +45,7 @@ type session struct {
 // newSession returns a session with the settings that depend on options only.
 func (a *Apply) newSession(ctx context.Context, c *console.Console, files *report.Files) (j session, err error) {
 	j.files = files
+	go health.ReadBuiltin() // while the stream is read
 	if a.DryRun != "none" && a.DryRun != "client" && a.DryRun != "server" {
 		return j, usage.Errorf("--dry-run=%s: write none, client or server", a.DryRun)
 	}

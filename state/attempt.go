@@ -17,16 +17,17 @@ import (
 
 // attempt is the execution of a run under the lock.
 type attempt struct {
-	set       *set.Set
-	record    *record
-	revision  int // number of its own revision
-	began     bool
-	operation hook.Operation
-	summary   applyevent.Summary
-	failure   error // of applying and pruning
-	pruned    bool  // something was pruned, and the prune failed: the run cannot be undone any more
-	cleaned   bool  // no member is left that the stream does not contain
-	did       history.Record
+	set            *set.Set
+	record         *record
+	finishRecovery func() // waits for what is still being found out about the set
+	revision       int    // number of its own revision
+	began          bool
+	operation      hook.Operation
+	summary        applyevent.Summary
+	failure        error // of applying and pruning
+	pruned         bool  // something was pruned, and the prune failed: the run cannot be undone any more
+	cleaned        bool  // no member is left that the stream does not contain
+	did            history.Record
 
 	// namesAllMembers reports whether the stream was seen to have all members of a kind in a
 	// namespace, before the first write; nil: unknown.
@@ -53,24 +54,18 @@ func (r Run) apply(ctx context.Context) (applyevent.Summary, error) {
 // steps around these: the set could not be read, or the outcome not be
 // recorded.
 func (r Run) attempt(ctx context.Context) (attempt, error) {
-	set, err := r.openRecovered(ctx, r.Applier.DryRun)
-	if err == nil {
-		err = r.checkEmptyPrune(ctx, set)
-	}
+	set, finish, err := r.startRecovery(ctx, r.Applier.DryRun)
 	if err != nil {
 		return attempt{}, err
 	}
-	if remark := set.RecoveryNote(); remark != "" {
-		r.OnNote(remark)
-	}
-	tried := attempt{set: set, record: r.record(set)}
+	defer finish()
+	tried := attempt{set: set, finishRecovery: finish, record: r.record(set)}
 	if err := tried.record.read(ctx); err != nil {
 		return attempt{}, err
 	}
 	defer func() { _, _ = tried.record.draft() }() // it reads the plan and the stream
 	r.Applier.MayRecreate = r.recreatedSince(tried.record.entries())
 	around := r.around(&tried)
-	around.Last = r.endsWithApply(set)
 	tried.summary, tried.failure = r.applyStream(ctx, &tried, around)
 	last := []func() error{
 		func() error { return r.endWithDeletion(ctx, &tried) },
@@ -107,6 +102,10 @@ func (r Run) applyStream(ctx context.Context, tried *attempt, around *hooks.Arou
 	if err != nil {
 		return summary, err
 	}
+	if err := r.recovered(ctx, tried); err != nil {
+		return prepared.Abandon(err)
+	}
+	around.Last = r.endsWithApply(tried.set)
 	if err := r.begin(ctx, tried, prepared.Existing()); err != nil {
 		return prepared.Abandon(err)
 	}
@@ -164,6 +163,17 @@ func (r Run) begin(ctx context.Context, tried *attempt, existing []applyevent.Ex
 	err = set.Widen(ctx, r.members())
 	tried.began = err == nil
 	return err
+}
+
+// recovered waits for the recovery of the set, which goes on while the run reads the cluster, and
+// makes the checks that require it.
+func (r Run) recovered(ctx context.Context, tried *attempt) error {
+	tried.finishRecovery()
+	r.noteIfAny(tried.set.RecoveryNote())
+	if err := r.checkMoves(ctx, tried.set); err != nil {
+		return err
+	}
+	return r.checkEmptyPrune(ctx, tried.set)
 }
 
 // recreatedSince returns the objects that the runs that a rollback undoes may have recreated.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -83,20 +84,30 @@ func (c Callbacks) withDefaults() Callbacks {
 // with its history or without. It returns an error when the run would move members.
 // A dry run may lack the permission to read the history.
 func (r Run) openRecovered(ctx context.Context, mayLackHistory bool) (*set.Set, error) {
-	set, err := r.open(ctx, r.TakeOver)
+	set, finish, err := r.startRecovery(ctx, mayLackHistory)
 	if err != nil {
 		return nil, err
+	}
+	finish()
+	return set, r.checkMoves(ctx, set)
+}
+
+// startRecovery is openRecovered up to the search for the members of a set without a parent and
+// a history: finish waits for it, and is called before the set is used.
+func (r Run) startRecovery(ctx context.Context, mayLackHistory bool) (set *set.Set, finish func(), err error) {
+	if set, err = r.open(ctx, r.TakeOver); err != nil {
+		return nil, nil, err
 	}
 	if err = set.Recover(ctx, r.history(set)); mayLackHistory && apierrors.IsForbidden(err) {
 		err = nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if !set.Known() {
-		set.FindLost(ctx, r.Applier.Sent...)
+	if set.Known() {
+		return set, func() {}, nil
 	}
-	return set, r.checkMoves(ctx, set)
+	return set, sync.OnceFunc(set.StartFindLost(ctx, r.Applier.Sent...)), nil
 }
 
 // members returns the IDs of the stream's resources. A kind that is not served yet may turn

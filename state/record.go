@@ -63,9 +63,9 @@ func (r Run) record(set *set.Set) *record {
 // none.
 func (c *record) keepingNote() string { return c.history.KeepingNote(c.revision) }
 
-// read reads the history, unless Recover has read it already, and the ID of the cluster. Then it
-// starts to encode the revision, which goes on while the run reads the cluster.
-func (c *record) read(ctx context.Context) (err error) {
+// read reads the history, unless Recover has read it already. Then it starts to read the ID of the
+// cluster and to encode the revision, which goes on while the run reads the cluster.
+func (c *record) read(ctx context.Context) error {
 	ctx = activity.For(ctx, "for the history")
 	if c.stored == nil {
 		stored, err := c.history.ReadIndex(ctx)
@@ -74,11 +74,13 @@ func (c *record) read(ctx context.Context) (err error) {
 		}
 		c.stored = &stored
 	}
-	if c.revision.Cluster, err = kube.ClusterID(ctx, c.cluster); err != nil {
-		return err
-	}
-	kept, stored, revision := c.history, *c.stored, c.revision
-	c.draft = inBackground(func() (history.Draft, error) { return kept.Draft(stored, revision) })
+	kept, stored, cluster, revision := c.history, *c.stored, c.cluster, c.revision
+	c.draft = inBackground(func() (draft history.Draft, err error) {
+		if revision.Cluster, err = kube.ClusterID(ctx, cluster); err != nil {
+			return draft, err
+		}
+		return kept.Draft(stored, revision)
+	})
 	return nil
 }
 
@@ -110,7 +112,7 @@ func (c *record) begin(ctx context.Context, planned history.Record) (err error) 
 	if err != nil {
 		return err
 	}
-	c.revision.Record = planned
+	c.revision.Cluster, c.revision.Record = draft.Cluster(), planned
 	c.number, err = c.history.BeginAfter(activity.For(ctx, "for the history"), *c.stored, draft, planned)
 	return err
 }

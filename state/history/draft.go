@@ -8,6 +8,9 @@ type Draft struct {
 	namespaces []string // that keep values which data does not have
 }
 
+// Cluster returns the ID of the cluster of the revision.
+func (d Draft) Cluster() string { return d.revision.Cluster }
+
 // Draft encodes a revision for BeginAfter, unless a history has its content already. It makes no
 // request. The revision must have its Cluster, and its Record may follow.
 func (h History) Draft(stored Index, r Revision) (Draft, error) {

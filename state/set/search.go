@@ -45,10 +45,27 @@ func (s *Set) searchMembers(ctx context.Context, resources []string) error {
 
 // FindLost looks for members of a set that has neither a parent nor a history, as after
 // its namespace was deleted: members that are cluster-scoped, or in another namespace,
-// live on. It sends one LIST by label for each kind, of metadata; members found give
-// the set its kinds and namespaces. sent are members that the caller has just applied, which
-// prove nothing. For an account that may not list all kinds it does nothing.
-func (s *Set) FindLost(ctx context.Context, sent ...object.ID) {
+// live on. Members found give the set its kinds and namespaces. See StartFindLost.
+func (s *Set) FindLost(ctx context.Context, sent ...object.ID) { s.StartFindLost(ctx, sent...)() }
+
+// StartFindLost starts FindLost, and returns a function that waits for its end and gives the set
+// what it found; until then the set is not changed. It sends one LIST by label for each kind, of
+// metadata, to the caches of the API server: the members lost their records long before. sent are
+// members that the caller has just applied, which prove nothing. For an account that may not list
+// all kinds it finds nothing.
+func (s *Set) StartFindLost(ctx context.Context, sent ...object.ID) (finish func()) {
+	probe, done := *s, make(chan struct{})
+	go func() {
+		defer close(done)
+		probe.findLost(ctx, sent)
+	}()
+	return func() {
+		<-done
+		s.damage, s.Parent, s.emptyKinds = probe.damage, probe.Parent, probe.emptyKinds
+	}
+}
+
+func (s *Set) findLost(ctx context.Context, sent []object.ID) {
 	everything := kube.Permission{Verb: "list", Resource: schema.GroupVersionResource{Group: "*", Version: "*", Resource: "*"}}
 	if all, err := s.cluster.Allowed(ctx, everything); err != nil || !all {
 		return
@@ -60,9 +77,18 @@ func (s *Set) FindLost(ctx context.Context, sent ...object.ID) {
 			probe.Parent.Kinds = append(probe.Parent.Kinds, gvk.GroupKind())
 		}
 	}
-	found, err := probe.members(ctx, search())
-	for _, id := range sent {
-		delete(found.Live, id)
+	look := func(query kube.Query) (Members, error) {
+		found, err := probe.members(ctx, query)
+		for _, id := range sent {
+			delete(found.Live, id)
+		}
+		return found, err
+	}
+	cached := search()
+	cached.NotOlderThan = kube.AnyState
+	found, err := look(cached)
+	if len(found.Live)+len(found.Unverified) > 0 { // unless the API server does not know yet that they were deleted
+		found, err = look(search())
 	}
 	if err == nil && len(found.Live)+len(found.Unknown)+len(found.Unverified) == 0 {
 		s.emptyKinds = probe.Parent.Kinds
