@@ -82,7 +82,6 @@ func (c *cluster) api() component {
 		mark(apiServer, c.Dir),
 		"--audit-log-mode=blocking",
 		"--audit-log-maxsize=1000000", // MB: never rotated
-		"--profiling=false",
 	}
 	if c.PodProxy != "" {
 		args = append(args, "--egress-selector-config-file="+c.path(egressFile))
