@@ -276,10 +276,10 @@ func (e *Entry) setRecord(r Record) {
 // afterRun returns the record of an entry after a run that did this. Another run of a
 // revision that is deployed changes only the fields for undoing it, and the failure.
 func (e Entry) afterRun(did Record) Record {
-	before := e.Record()
 	if e.Status == Pending {
 		return did
 	}
+	before := e.Record() // that of a large set takes long to decode
 	next := before
 	next.Deletion = false
 	next.Adopted, next.AdoptedMore, next.Failure = did.Adopted, did.AdoptedMore || before.AdoptedMore, did.Failure

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -131,11 +132,14 @@ func fromComponents(text []byte) []byte {
 // namesOf returns the names of the schemas of kinds.
 func namesOf(schemas map[string]json.RawMessage, kinds []schema.GroupVersionKind) map[schema.GroupVersionKind]string {
 	names := map[schema.GroupVersionKind]string{}
+	mayBe := func(text []byte) bool {
+		return slices.ContainsFunc(kinds, func(kind schema.GroupVersionKind) bool { return bytes.Contains(text, []byte(strconv.Quote(kind.Kind))) })
+	}
 	for name, text := range schemas {
 		var head struct {
 			Kinds []schema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
 		}
-		if !bytes.Contains(text, []byte("x-kubernetes-group-version-kind")) || json.Unmarshal(text, &head) != nil || len(head.Kinds) != 1 { // several: DeleteOptions and other types of the API itself
+		if !mayBe(text) || json.Unmarshal(text, &head) != nil || len(head.Kinds) != 1 { // several: DeleteOptions and other types of the API itself
 			continue
 		}
 		for _, kind := range kinds {
