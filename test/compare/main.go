@@ -152,7 +152,7 @@ func (l *lab) here() (Taken, error) {
 	kubernetes, err := l.version("kubectl")
 	return Taken{
 		Date: time.Now().UTC().Format(time.DateOnly), Commit: strings.TrimSpace(string(commit)),
-		Machine: machine(), Kubernetes: kubernetes,
+		Machine: machine(), Kubernetes: kubernetes, Collected: true,
 	}, err
 }
 
