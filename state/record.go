@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -86,9 +85,17 @@ func (c *record) read(ctx context.Context) error {
 
 // inBackground starts a computation, and returns a function that waits for its result.
 func inBackground[T any](compute func() (T, error)) func() (T, error) {
-	result := sync.OnceValues(compute)
-	go func() { _, _ = result() }()
-	return result
+	var result T
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		result, err = compute()
+	}()
+	return func() (T, error) {
+		<-done
+		return result, err
+	}
 }
 
 // closeFormer ends the history of a set that another tool managed: the run begins a new one.
