@@ -92,8 +92,8 @@ func (r Run) openRecovered(ctx context.Context, mayLackHistory bool) (*set.Set, 
 	return set, r.checkMoves(ctx, set)
 }
 
-// startRecovery is openRecovered up to the search for the members of a set without a parent and
-// a history: finish waits for it, and is called before the set is used.
+// startRecovery is openRecovered, but does not wait for the search for the members of a set without a
+// parent and a history: until finish has, the set has only its name, and is new.
 func (r Run) startRecovery(ctx context.Context, mayLackHistory bool) (set *set.Set, finish func(), err error) {
 	if set, err = r.open(ctx, r.TakeOver); err != nil {
 		return nil, nil, err

@@ -50,9 +50,9 @@ func (s *Set) FindLost(ctx context.Context, sent ...object.ID) { s.StartFindLost
 
 // StartFindLost starts FindLost, and returns a function that waits for its end and gives the set
 // what it found; until then the set is not changed. It sends one LIST by label for each kind, of
-// metadata, to the caches of the API server: the members lost their records long before. sent are
-// members that the caller has just applied, which prove nothing. For an account that may not list
-// all kinds it finds nothing.
+// metadata, to the caches of the API server: lost members are older than the loss of their records, and
+// those that are found are looked for in the present state again. sent are members that the caller has
+// just applied, which prove nothing. For an account that may not list all kinds it finds nothing.
 func (s *Set) StartFindLost(ctx context.Context, sent ...object.ID) (finish func()) {
 	probe, done := *s, make(chan struct{})
 	go func() {
