@@ -189,9 +189,13 @@ func (l *lab) logSize() (int64, error) {
 	return info.Size(), nil
 }
 
-// patience is the time after which a command is killed. A command that took as long in all
-// rounds together is not measured again.
-const patience = 4 * time.Minute
+const (
+	// patience is the time after which a command is killed.
+	patience = 4 * time.Minute
+	// enough is the time after which a command is not measured again: what it took in all
+	// rounds together. So slow peers do not decide how long a run is.
+	enough = time.Minute
+)
 
 // run measures a command whose first word names a program. The error of a command is in the
 // sample; others are returned.

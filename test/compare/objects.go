@@ -52,7 +52,7 @@ func order(peers []peer, round int) []peer {
 	return peers
 }
 
-// spent reports whether a command has failed, or taken as much time as it may. The floor and
+// spent reports whether a command has failed, or taken enough time. The floor and
 // ordapply are measured in all rounds, because limits are about their ratio.
 func (p Part) spent(peer, phase string) bool {
 	sum := 0.0
@@ -63,7 +63,7 @@ func (p Part) spent(peer, phase string) bool {
 			}
 		}
 	}
-	return sum > patience.Seconds() && !isFloor(peer) && !strings.HasPrefix(peer, plain)
+	return sum > enough.Seconds() && !isFloor(peer) && !strings.HasPrefix(peer, plain)
 }
 
 func shown(samples []Sample) string {

@@ -33,7 +33,7 @@ same work on the same control planes in the same run, one process at a time: in 
 them, every second round in reverse. A figure is the median, with the interval that contains it with 95 %
 confidence; with fewer than six rounds, the range. A ratio is the median of the ratios of each round.
 A command is killed after minutes, which a table then gives as "over". It is not repeated after it has
-failed, nor, of another program, after it has taken as long in all rounds together.
+failed, nor, of another program, after it has taken a minute in all rounds together.
 
 Times are from the start to the end of a process, CPU is that of the client. Requests are those that
 the audit log of the API server has from the client. Each program has used the control plane before,

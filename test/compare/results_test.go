@@ -214,11 +214,11 @@ func TestOrderAlternates(t *testing.T) {
 	require.Equal(t, peers, names(order(allPeers(), 1)))
 }
 
-// A failed command is not repeated, nor a peer's that has taken as long as it may.
+// A failed command is not repeated, nor a peer's that has taken enough time.
 func TestSpent(t *testing.T) {
-	part := lives(1000, map[string]float64{floor: 100, "kapp": 100}, 2)
+	part := lives(1000, map[string]float64{floor: 25, "kapp": 25}, 2)
 	require.False(t, part.spent("kapp", "first"))
-	part = lives(1000, map[string]float64{floor: 100, "kapp": 100}, 3)
+	part = lives(1000, map[string]float64{floor: 25, "kapp": 25}, 3)
 	require.True(t, part.spent("kapp", "first"))
 	require.False(t, part.spent("kapp", "change"))
 	require.False(t, part.spent(floor, "first"))
