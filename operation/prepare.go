@@ -26,7 +26,13 @@ func (a *Apply) prepare(ctx context.Context, c *console.Console, files *report.F
 	source.NoWait, source.DropText, source.Outcome = !a.Wait, true, "nothing was applied"
 	connected, cancel := context.WithCancel(ctx)
 	defer cancel()
-	connecting := abortable.Start(connected, func() (*connect.Target, error) { return connect.To(connected, c, a.Cluster, files.Watch) })
+	connecting := abortable.Start(connected, func() (*connect.Target, error) {
+		t, err := connect.To(connected, c, a.Cluster, files.Watch)
+		if err == nil && a.DryRun != "client" {
+			t.AskPermissions(connected)
+		}
+		return t, err
+	})
 	inputs, options, err := source.ReadAll(ctx, c, connect.ScopeOf(a.Cluster, a.Set))
 	if err != nil {
 		return j, err

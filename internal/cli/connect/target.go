@@ -39,6 +39,8 @@ type Target struct {
 	Server           string
 	Warnings         *warnings
 	user             string // of the kubeconfig; "" in a Pod
+	// needsNoReview waits for the answer to AskPermissions; nil: it was not called.
+	needsNoReview func() (bool, error)
 }
 
 // To connects to the cluster that kubectl would use, and runs discovery.
@@ -202,12 +204,24 @@ func (w *warnings) List() []string {
 	return slices.Clone(w.texts)
 }
 
+// AskPermissions starts to ask whether the account has all permissions, so that CheckPermissions
+// need not wait for the answer.
+func (t *Target) AskPermissions(ctx context.Context) {
+	t.needsNoReview = abortable.Start(ctx, func() (bool, error) { return access.NeedsNoReview(ctx, t.Cluster), nil })
+}
+
 // CheckPermissions returns an error if permissions are missing. It is called before the
 // first write. flags are the flags with which rbac prints the required roles.
 func (t *Target) CheckPermissions(ctx context.Context, required func() []kube.Permission, flags ...string) error {
 	ctx, done := activity.Start(ctx, "checking permissions with the API server")
 	defer done()
-	err := access.Check(ctx, t.Cluster, required)
+	if t.needsNoReview == nil {
+		t.AskPermissions(ctx)
+	}
+	all, err := t.needsNoReview()
+	if err == nil && !all {
+		err = access.CheckEach(ctx, t.Cluster, required())
+	}
 	if err != nil && ctx.Err() != nil {
 		return abortable.Cause(ctx)
 	}

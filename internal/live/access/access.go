@@ -77,13 +77,26 @@ const reviewTimeout = 30 * time.Second
 // own requests then show the denials. A user with all permissions costs one
 // review; required is not called then.
 func Check(ctx context.Context, access Reviewer, required func() []kube.Permission) error {
+	if NeedsNoReview(ctx, access) {
+		return nil
+	}
+	return CheckEach(ctx, access, required())
+}
+
+// NeedsNoReview reports whether the user has all permissions. It is true, too, when the API server
+// does not answer: further reviews would fail as well.
+func NeedsNoReview(ctx context.Context, access Reviewer) bool {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
-	if all, err := access.Allowed(ctx, allPermissions()); all || err != nil {
-		return nil //nolint:nilerr // further reviews would fail, too
-	}
+	all, err := access.Allowed(ctx, allPermissions())
+	return all || err != nil
+}
+
+// CheckEach is Check for a user who may lack permissions.
+func CheckEach(ctx context.Context, access Reviewer, needed []kube.Permission) error {
+	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
+	defer cancel()
 	c := checker{access}
-	needed := required()
 	denied := c.denied(ctx, dedupeWithoutNames(needed))
 	denied = c.denied(ctx, slices.DeleteFunc(slices.Clone(needed), func(p kube.Permission) bool {
 		return !slices.Contains(denied, p.OfAnyName())
