@@ -8,13 +8,14 @@ import (
 	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
+	"github.com/ordapply/ordapply/state/lease"
 )
 
-// acquireInRecordsNamespace takes the lock in the namespace of the set's records. From
-// then on r writes only while the lock is held.
-func (r *Run) acquireInRecordsNamespace(ctx context.Context) (held context.Context, release func(), err error) {
-	for {
-		held, fence, release, err := r.acquireLock(ctx)
+// acquireInRecordsNamespace takes the lock in the namespace of the set's records; lock is the one in
+// that namespace as far as it is known. From then on r writes only while the lock is held.
+func (r *Run) acquireInRecordsNamespace(ctx context.Context, lock lease.Lock) (held context.Context, release func(), err error) {
+	for ; ; lock = r.lock() {
+		held, fence, release, err := r.acquireLock(ctx, lock)
 		if gone, is := errors.AsType[*homeError](err); is && !gone.terminating && gone.recorded && r.mayReplaceHome() {
 			if r.Namespace, err = r.replaceHome(ctx, r.TakeOver); err != nil {
 				return nil, nil, err
@@ -59,11 +60,9 @@ func (r *Run) homeError(ctx context.Context, terminating bool) error {
 	return &homeError{set: r.Parent, home: r.Namespace, terminating: terminating, recorded: err == nil && set.Home() != ""}
 }
 
-// acquireLock takes the lock in the namespace of the records as far as it is known. If
-// that Namespace is in the stream and does not exist yet, it is applied first: by then
-// all other checks have passed.
-func (r *Run) acquireLock(ctx context.Context) (held context.Context, fence kube.Fence, release func(), err error) {
-	lock := r.lock()
+// acquireLock takes a lock. If its Namespace is in the stream and does not exist yet, that is applied
+// first: by then all other checks have passed.
+func (r *Run) acquireLock(ctx context.Context, lock lease.Lock) (held context.Context, fence kube.Fence, release func(), err error) {
 	held, fence, release, err = lock.Acquire(ctx, r.LockTimeout)
 	if fault.MissingNamespace(err) == "" && !fault.IsNamespaceTerminating(err) {
 		return held, fence, release, err
@@ -72,7 +71,7 @@ func (r *Run) acquireLock(ctx context.Context) (held context.Context, fence kube
 		if err := r.Applier.MakeNamespace(ctx, r.Plan); err != nil {
 			return nil, nil, nil, err
 		}
-		if held, fence, release, err = lock.Acquire(ctx, r.LockTimeout); fault.MissingNamespace(err) == "" {
+		if held, fence, release, err = r.lock().Acquire(ctx, r.LockTimeout); fault.MissingNamespace(err) == "" {
 			return held, fence, release, err
 		}
 	}
@@ -95,5 +94,5 @@ func (r *Run) acquireLock(ctx context.Context) (held context.Context, fence kube
 		return nil, nil, nil, fmt.Errorf("apply %s, which holds the apply set: %w", id, err)
 	}
 	r.Applier.Sent = []object.ID{id}
-	return lock.Acquire(ctx, r.LockTimeout)
+	return r.lock().Acquire(ctx, r.LockTimeout)
 }

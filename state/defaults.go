@@ -13,6 +13,7 @@ import (
 	"github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/track"
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/ordering"
 	"github.com/ordapply/ordapply/state/set"
@@ -95,10 +96,12 @@ func (r Run) openRecovered(ctx context.Context, mayLackHistory bool) (*set.Set, 
 // startRecovery is openRecovered, but does not wait for the search for the members of a set without a
 // parent and a history: until finish has, the set has only its name, and is new.
 func (r Run) startRecovery(ctx context.Context, mayLackHistory bool) (set *set.Set, finish func(), err error) {
+	records := r.records().ReadAhead(activity.For(ctx, "for the history"))
 	if set, err = r.open(ctx, r.TakeOver); err != nil {
 		return nil, nil, err
 	}
-	if err = set.Recover(ctx, r.history(set)); mayLackHistory && apierrors.IsForbidden(err) {
+	records.Vouchers = set.Vouchers()
+	if err = set.Recover(ctx, records); mayLackHistory && apierrors.IsForbidden(err) {
 		err = nil
 	}
 	if err != nil {

@@ -3,8 +3,10 @@ package state
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -42,18 +44,31 @@ type record struct {
 	revision history.Revision
 	number   int                           // 0: the run has not begun
 	stored   *history.Index                // the history as read under the lock; nil: not read yet
+	begun    func() (history.Draft, error) // waits for that of the revision, not encoded; nil: it was not begun
 	draft    func() (history.Draft, error) // waits for that of the revision
 	released []object.ID                   // by the run, of earlier runs' adoptions
 }
 
-// record returns the record of a run on a set.
-func (r Run) record(set *set.Set) *record {
+// revision returns the revision of the run.
+func (r Run) revision() history.Revision {
 	revision := r.Metadata.Revision
 	revision.Plan, revision.Resources, revision.Hooks = r.Plan, r.Stream.Resources, r.Stream.Hooks
+	return revision
+}
+
+// beginDraft starts to make the draft of the run's revision.
+func (r Run) beginDraft() func() (history.Draft, error) {
+	revision := r.revision()
+	return activity.InBackground(func() (history.Draft, error) { return history.NewDraft(revision) })
+}
+
+// record returns the record of a run on a set.
+func (r Run) record(set *set.Set) *record {
 	return &record{
 		cluster:  r.Cluster,
 		history:  history.History{Cluster: r.Cluster, Parent: set.Parent, Namespace: r.Namespace, Limit: r.Metadata.Limit, Vouchers: set.Vouchers(), User: r.Metadata.User, Keep: r.Metadata.Keep, OnNote: r.OnNote},
-		revision: revision,
+		revision: r.revision(),
+		begun:    r.draft,
 		stored:   set.HistoryIndex(),
 	}
 }
@@ -73,29 +88,22 @@ func (c *record) read(ctx context.Context) error {
 		}
 		c.stored = &stored
 	}
-	kept, stored, cluster, revision := c.history, *c.stored, c.cluster, c.revision
-	c.draft = inBackground(func() (draft history.Draft, err error) {
-		if revision.Cluster, err = kube.ClusterID(ctx, cluster); err != nil {
-			return draft, err
+	kept, stored, cluster, revision, begun := c.history, *c.stored, c.cluster, c.revision, c.begun
+	if begun == nil {
+		begun = func() (history.Draft, error) { return history.NewDraft(revision) }
+	}
+	c.draft = activity.InBackground(func() (history.Draft, error) {
+		id, err := kube.ClusterID(ctx, cluster)
+		if err != nil {
+			return history.Draft{}, err
 		}
-		return kept.Draft(stored, revision)
+		draft, err := begun()
+		if err != nil {
+			return draft, fmt.Errorf("encode the revision of apply set %s: %w", kept.Parent.ID, err)
+		}
+		return kept.Encode(stored, draft, id)
 	})
 	return nil
-}
-
-// inBackground starts a computation, and returns a function that waits for its result.
-func inBackground[T any](compute func() (T, error)) func() (T, error) {
-	var result T
-	var err error
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		result, err = compute()
-	}()
-	return func() (T, error) {
-		<-done
-		return result, err
-	}
 }
 
 // closeFormer ends the history of a set that another tool managed: the run begins a new one.
@@ -149,7 +157,8 @@ func (c *record) end(ctx context.Context, tried attempt) error {
 // created it.
 func planned(existing []applyevent.Existing, entries []history.Entry, objects map[object.ID]*unstructured.Unstructured) history.Record {
 	var out history.Record
-	undeployed, created := history.Undeployed(entries), createdBy(entries)
+	undeployed := history.Undeployed(entries)
+	created := sync.OnceValue(func() map[object.ID]history.Created { return createdBy(entries) }) // few ask
 	for id, manifest := range objects {
 		if write.MayRecreate(manifest) {
 			out.Recreated = append(out.Recreated, id)
@@ -167,7 +176,7 @@ func planned(existing []applyevent.Existing, entries []history.Entry, objects ma
 			out.Adopted = append(out.Adopted, before)
 		case e.Adopted:
 			out.Adopted = append(out.Adopted, adopted)
-		case !e.Known && !isCreated(created, e.ID):
+		case !e.Known && !isCreated(created(), e.ID):
 			out.Adopted = append(out.Adopted, history.Adopted{ID: e.ID})
 		}
 	}
@@ -183,9 +192,10 @@ func planned(existing []applyevent.Existing, entries []history.Entry, objects ma
 func (c *record) outcome(tried attempt) history.Record {
 	intended := c.revision.Record
 	out := history.Record{Operation: intended.Operation, AdoptedMore: intended.AdoptedMore}
-	results := map[object.ID]applyevent.Result{}
-	for _, r := range tried.summary.Results {
-		if _, known := results[r.ID]; known || isRemoval(r) {
+	results := make(map[object.ID]*applyevent.Result, len(tried.summary.Results))
+	for i := range tried.summary.Results {
+		r := &tried.summary.Results[i]
+		if results[r.ID] != nil || isRemoval(r) {
 			continue
 		}
 		results[r.ID] = r
@@ -203,12 +213,12 @@ func (c *record) outcome(tried attempt) history.Record {
 	}
 	undeployed := history.Undeployed(c.entries())
 	for _, a := range intended.Adopted {
-		r, written := results[a.ID]
+		r := results[a.ID]
 		_, before := undeployed.Of(a.ID)
-		if r.Member && a.UID == "" && !before {
+		if r != nil && r.Member && a.UID == "" && !before {
 			continue // it was not read before the run began, and was a member
 		}
-		written = written && (r.Member || !r.Sent.IsZero() && r.Created == "")
+		written := r != nil && (r.Member || !r.Sent.IsZero() && r.Created == "")
 		if (a.Carried || written) && !slices.Contains(c.released, a.ID) {
 			out.Adopted = append(out.Adopted, a)
 		}
@@ -220,6 +230,6 @@ func (c *record) outcome(tried attempt) history.Record {
 }
 
 // isRemoval reports whether a result is of a deletion after the apply.
-func isRemoval(r applyevent.Result) bool {
+func isRemoval(r *applyevent.Result) bool {
 	return slices.Contains([]applyevent.State{applyevent.Deleted, applyevent.Kept, applyevent.Deleting}, r.State)
 }

@@ -47,7 +47,8 @@ type Run struct {
 	Callbacks
 	OnFailure
 
-	undone undoneRun // the run that this one undoes
+	undone undoneRun                     // the run that this one undoes
+	draft  func() (history.Draft, error) // waits for that of the run's revision; nil: it was not begun
 }
 
 // Callbacks report the next step of a run. All are optional.
@@ -115,10 +116,12 @@ func (r Run) Do(ctx context.Context) (event.Summary, error) {
 	if r.Applier.DryRun {
 		return r.apply(ctx)
 	}
+	r.draft = r.beginDraft()
+	lock := r.lock().ReadAhead(ctx)
 	if _, err := r.open(ctx, r.TakeOver); err != nil {
 		return event.Summary{}, err // before the lock, which is a write too
 	}
-	held, release, err := r.acquireInRecordsNamespace(ctx)
+	held, release, err := r.acquireInRecordsNamespace(ctx, lock)
 	if err != nil {
 		return timeoutSummary(err), err
 	}

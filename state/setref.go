@@ -57,7 +57,14 @@ func (s *SetRef) acquire(ctx context.Context) (held context.Context, release fun
 	return held, release, err
 }
 
+// records returns the history of the set, without what its parent says about that.
+func (s SetRef) records() history.History {
+	return history.History{Cluster: s.Cluster, Parent: applyset.Parent{ID: s.Parent}, Namespace: s.Namespace}
+}
+
 // history returns the history of the set, as it was opened.
 func (s SetRef) history(set *set.Set) history.History {
-	return history.History{Cluster: s.Cluster, Parent: applyset.Parent{ID: s.Parent}, Namespace: s.Namespace, Vouchers: set.Vouchers()}
+	h := s.records()
+	h.Vouchers = set.Vouchers()
+	return h
 }

@@ -7,7 +7,9 @@
 //	doing.Now() // "listing configmaps for the prune"
 //	doing.Lasting(10*time.Second) // the same, once it has taken that long
 //
-// It also does many things side by side, but not too many.
+// It also does things side by side: one beside what the caller does, or many, but not too many.
+//
+//	parent := activity.InBackground(func() (*unstructured.Unstructured, error) { return read(ctx, id) })
 //
 //	live := make([]*unstructured.Unstructured, len(ids))
 //	activity.Each(len(ids), 32, func(i int) { live[i] = read(ctx, ids[i]) })

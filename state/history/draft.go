@@ -11,14 +11,16 @@ type Draft struct {
 // Cluster returns the ID of the cluster of the revision.
 func (d Draft) Cluster() string { return d.revision.Cluster }
 
-// Draft encodes a revision for BeginAfter, unless a history has its content already. It makes no
-// request. The revision must have its Cluster, and its Record may follow.
-func (h History) Draft(stored Index, r Revision) (Draft, error) {
+// NewDraft returns the draft of a revision, which is not encoded yet. Its Record may follow.
+func NewDraft(r Revision) (Draft, error) {
 	digest, err := r.digest()
-	if err != nil {
-		return Draft{}, h.wrapError("encode a revision", err)
-	}
-	draft := Draft{revision: r, digest: digest}
+	return Draft{revision: r, digest: digest}, err
+}
+
+// Encode encodes a draft for BeginAfter, unless a history has its content already. It makes no
+// request. cluster is the ID of the cluster.
+func (h History) Encode(stored Index, draft Draft, cluster string) (Draft, error) {
+	draft.revision.Cluster = cluster
 	if h.isStored(stored.Newest(), draft) {
 		return draft, nil
 	}

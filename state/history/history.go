@@ -67,6 +67,8 @@ type History struct {
 	// User returns the account that stores a revision, "" if it is unknown. It is called
 	// only when one is stored; optional.
 	User func(context.Context) string
+
+	ahead func() ([]*unstructured.Unstructured, error) // waits for what ReadAhead lists; nil: it was not called
 }
 
 // Begin stores a revision as pending, before the first write of its run, and
@@ -77,7 +79,10 @@ func (h History) Begin(ctx context.Context, r Revision) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	draft, err := h.Draft(stored, r)
+	draft, err := NewDraft(r)
+	if err == nil {
+		draft, err = h.Encode(stored, draft, r.Cluster)
+	}
 	if err != nil {
 		return 0, err
 	}

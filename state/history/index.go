@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/kube"
 )
 
@@ -75,6 +76,16 @@ func (s Index) Newest() *Entry {
 // ReadIndex reads the metadata of the whole history with one request.
 func (h History) ReadIndex(ctx context.Context) (Index, error) { return h.readIndex(ctx, "") }
 
+// ReadAhead starts to list the records, and returns a history that answers ReadIndex and Records with
+// that, for a caller that has to read the parent of the set, too. They need not have been read at one
+// time: the lock protects them from other runs, and what a killed run sent may arrive between any two
+// requests.
+func (h History) ReadAhead(ctx context.Context) History {
+	reading := h
+	h.ahead = activity.InBackground(func() ([]*unstructured.Unstructured, error) { return reading.Records(ctx) })
+	return h
+}
+
 // readAgain reads a history again under the lock under which it was read before: all that was
 // written since is the run's own, so the answer need not be newer than that.
 func (h History) readAgain(ctx context.Context, before Index) (Index, error) {
@@ -131,6 +142,9 @@ func (h History) Records(ctx context.Context) ([]*unstructured.Unstructured, err
 }
 
 func (h History) records(ctx context.Context, notOlderThan string) ([]*unstructured.Unstructured, error) {
+	if h.ahead != nil && notOlderThan == "" {
+		return h.ahead()
+	}
 	query := kube.Query{Labels: setLabel + "=" + h.Parent.SetID() + "," + RevisionLabel, Metadata: true, NotOlderThan: notOlderThan}
 	secrets, err := h.Cluster.List(ctx, kube.CoreKind("secrets"), h.namespace(), query)
 	if err != nil {

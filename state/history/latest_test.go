@@ -37,7 +37,9 @@ func testLatest(t *testing.T, h History) {
 		t.Helper()
 		began, err := h.ReadIndex(t.Context())
 		require.NoError(t, err)
-		draft, err := h.Draft(began, r)
+		draft, err := NewDraft(r)
+		require.NoError(t, err)
+		draft, err = h.Encode(began, draft, r.Cluster)
 		require.NoError(t, err)
 		n, err := h.BeginAfter(t.Context(), began, draft, Record{})
 		require.NoError(t, err)
@@ -53,4 +55,13 @@ func testLatest(t *testing.T, h History) {
 	w.notOlderThan = nil
 	run(numbered(t, 3))
 	require.Equal(t, []string{"", ""}, w.notOlderThan, "it retried what was stored")
+
+	w.notOlderThan = nil
+	ahead := h.ReadAhead(t.Context())
+	for range 2 {
+		index, err := ahead.ReadIndex(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 3, index.Newest().Number)
+	}
+	require.Equal(t, []string{""}, w.notOlderThan, "it was listed once")
 }

@@ -53,14 +53,20 @@ func (l access) retryPeriod() time.Duration { return l.lifetime / 5 }
 // flight.
 func (l access) validity() time.Duration { return l.lifetime * 2 / 3 }
 
-// read returns the Lease and its spec.
-func (l access) read(ctx context.Context) (*unstructured.Unstructured, coordinationv1.LeaseSpec, error) {
+// reading is a Lease as it was read.
+type reading struct {
+	live *unstructured.Unstructured
+	spec coordinationv1.LeaseSpec
+}
+
+// read reads the Lease.
+func (l access) read(ctx context.Context) (reading, error) {
 	live, err := l.cluster.Get(ctx, Kind(), l.id.Namespace, l.id.Name)
 	if err != nil {
-		return nil, coordinationv1.LeaseSpec{}, err
+		return reading{}, err
 	}
 	spec, err := leaseSpec(live)
-	return live, spec, err
+	return reading{live, spec}, err
 }
 
 func leaseSpec(live *unstructured.Unstructured) (coordinationv1.LeaseSpec, error) {

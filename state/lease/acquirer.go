@@ -16,6 +16,7 @@ import (
 // acquirer acquires a lock, and waits for another holder up to a limit.
 type acquirer struct {
 	access
+	ahead   func() (reading, error) // waits for the first reading of the Lease; nil: it has not begun
 	wait    time.Duration
 	waiting func(*HeldError)
 
@@ -73,18 +74,28 @@ func (c *acquirer) acquire(ctx context.Context) (*unstructured.Unstructured, mom
 // tryAcquire reads the Lease, and takes it if it is free; nil without an error while
 // another run holds it.
 func (c *acquirer) tryAcquire(ctx context.Context) (*unstructured.Unstructured, error) {
-	live, spec, err := c.read(ctx)
+	lease, err := c.readNext(ctx)
 	if apierrors.IsNotFound(err) && fault.MissingNamespace(err) == "" {
 		return c.create(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
-	c.observe(spec)
-	if c.isBusy() && time.Since(c.lastChange) < durationOf(spec, c.lifetime) {
+	c.observe(lease.spec)
+	if c.isBusy() && time.Since(c.lastChange) < durationOf(lease.spec, c.lifetime) {
 		return nil, nil
 	}
-	return c.update(ctx, live, c.acquiredSpec(spec))
+	return c.update(ctx, lease.live, c.acquiredSpec(lease.spec))
+}
+
+// readNext reads the Lease, or waits for the reading of it that was begun before. When that is old by
+// now, the write that follows fails.
+func (c *acquirer) readNext(ctx context.Context) (reading, error) {
+	ahead := c.ahead
+	if c.ahead = nil; ahead != nil {
+		return ahead()
+	}
+	return c.read(ctx)
 }
 
 // observe records since when a Lease is unchanged.

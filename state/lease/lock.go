@@ -46,6 +46,8 @@ type Lock struct {
 	// deleted with its Namespace, for a run that deletes that Namespace itself. Without it
 	// the lock is lost then.
 	HeldWithoutNamespace func(context.Context) (bool, error)
+
+	ahead func() (reading, error) // waits for what ReadAhead reads; nil: it was not called
 }
 
 // DefaultLifetime is the default of Lock.Lifetime.
@@ -73,6 +75,18 @@ func OrLost(held context.Context, err error) error {
 	return errors.Join(kept...)
 }
 
+// ReadAhead starts to read the Lease, and returns a lock whose Acquire need not wait for that. It is for
+// a caller that has to find out something else before it takes the lock.
+func (l Lock) ReadAhead(ctx context.Context) Lock {
+	lease := access{cluster: l.Cluster, id: l.Lease}
+	l.ahead = activity.InBackground(func() (reading, error) {
+		ctx, cancel := context.WithTimeout(ctx, readTimeout)
+		defer cancel()
+		return lease.read(ctx)
+	})
+	return l
+}
+
 // Acquire takes the lock, waiting at most wait for another holder; a *HeldError
 // when that is not enough. fence lets requests that write pass only while the lock is
 // held; everything under the lock is written with a cluster that has it. held ends with a
@@ -85,7 +99,7 @@ func (l Lock) Acquire(ctx context.Context, wait time.Duration) (held context.Con
 		l.Holder = thisRun()
 	}
 	lease := access{cluster: l.Cluster, id: l.Lease, holder: l.Holder, lifetime: l.Lifetime}
-	live, taken, err := (&acquirer{access: lease, wait: wait, waiting: l.OnWaiting}).acquire(ctx)
+	live, taken, err := (&acquirer{access: lease, ahead: l.ahead, wait: wait, waiting: l.OnWaiting}).acquire(ctx)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -106,12 +120,12 @@ func (l Lock) Acquire(ctx context.Context, wait time.Duration) (held context.Con
 // Drop deletes the Lease of a set that was deleted, unless another run has taken it
 // since.
 func (l Lock) Drop(ctx context.Context) error {
-	live, spec, err := access{cluster: l.Cluster, id: l.Lease}.read(ctx)
-	if err == nil && holderOf(spec) != "" {
+	lease, err := access{cluster: l.Cluster, id: l.Lease}.read(ctx)
+	if err == nil && holderOf(lease.spec) != "" {
 		return nil
 	}
 	if err == nil {
-		err = l.Cluster.Delete(ctx, Kind(), live, kube.DeleteOptions{Unchanged: true})
+		err = l.Cluster.Delete(ctx, Kind(), lease.live, kube.DeleteOptions{Unchanged: true})
 	}
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil

@@ -80,6 +80,58 @@ func TestLockIsRenewed(t *testing.T) {
 	})
 }
 
+// reads counts the reads of a Lease.
+type reads struct {
+	*memcluster.Store
+	n int
+}
+
+func (r *reads) Get(ctx context.Context, kind kube.Kind, namespace, name string) (*unstructured.Unstructured, error) {
+	r.n++
+	return r.Store.Get(ctx, kind, namespace, name)
+}
+
+// A Lease that was read ahead is not read again, unless another run took it in between: then that
+// run has the lock.
+func TestALeaseReadAhead(t *testing.T) {
+	acquire := func(t *testing.T, lock Lock) (release func(), err error) {
+		_, _, release, err = lock.Acquire(t.Context(), 0)
+		return release, err
+	}
+	for name, exists := range map[string]bool{"a new Lease": false, "a free Lease": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := memcluster.New()
+				if exists {
+					release, err := acquire(t, lockOf(cluster, "eve"))
+					require.NoError(t, err)
+					release()
+				}
+				counted := &reads{Store: cluster}
+				ahead := lockOf(counted, "bob").ReadAhead(t.Context())
+				synctest.Wait()
+				release, err := acquire(t, ahead)
+				require.NoError(t, err)
+				require.Equal(t, 1, counted.n)
+				release()
+
+				if !exists {
+					cluster.Drop(theLease)
+				}
+				late := lockOf(counted, "bob").ReadAhead(t.Context())
+				synctest.Wait()
+				release, err = acquire(t, lockOf(cluster, "ann"))
+				require.NoError(t, err)
+				_, err = acquire(t, late)
+				var held *HeldError
+				require.ErrorAs(t, err, &held)
+				require.Equal(t, "ann", held.Holder)
+				release()
+			})
+		})
+	}
+}
+
 // A Lease whose times are in the future, by a wrong clock or a forger, does not look as if its
 // holder were alive.
 func TestALeaseOfTheFuture(t *testing.T) {

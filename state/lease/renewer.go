@@ -193,21 +193,21 @@ func (k *renewer) renew(ctx context.Context) (lost string, err error) {
 // still holds it unless another run is its holder; nil with no error where it
 // does not exist and no other run can create it.
 func (k *renewer) readLease(ctx context.Context, requested moment) (live *unstructured.Unstructured, lost string, err error) {
-	live, spec, err := k.read(ctx)
+	lease, err := k.read(ctx)
 	switch {
 	case apierrors.IsNotFound(err):
 		lost, err = k.handleMissingLease(ctx, requested)
 		return nil, lost, err
 	case err != nil:
 		return nil, "", err
-	case holderOf(spec) == k.holder:
-		return live, "", nil
+	case holderOf(lease.spec) == k.holder:
+		return lease.live, "", nil
 	}
 	k.setLive(nil) // another run holds it: do not release it
-	if holderOf(spec) == "" {
+	if holderOf(lease.spec) == "" {
 		return nil, "another run took it and has ended since, or its holder was removed by hand", nil
 	}
-	return nil, fmt.Sprintf("%s took it %s ago", holderOf(spec), age(timeOf(spec.AcquireTime))), nil
+	return nil, fmt.Sprintf("%s took it %s ago", holderOf(lease.spec), age(timeOf(lease.spec.AcquireTime))), nil
 }
 
 // handleMissingLease handles a Lease that no longer exists. Where its Namespace is
@@ -267,9 +267,11 @@ func (k *renewer) release(ctx context.Context) {
 		if _, err = k.update(ctx, live, releasedSpec(spec)); !apierrors.IsConflict(err) {
 			return
 		}
-		if live, _, err = k.read(ctx); err != nil {
+		lease, err := k.read(ctx)
+		if err != nil {
 			return
 		}
+		live = lease.live
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 )
@@ -54,13 +55,13 @@ func (s *Set) FindLost(ctx context.Context, sent ...object.ID) { s.StartFindLost
 // those that are found are looked for in the present state again. sent are members that the caller has
 // just applied, which prove nothing. For an account that may not list all kinds it finds nothing.
 func (s *Set) StartFindLost(ctx context.Context, sent ...object.ID) (finish func()) {
-	probe, done := *s, make(chan struct{})
-	go func() {
-		defer close(done)
-		probe.findLost(ctx, sent)
-	}()
+	probing := *s
+	search := activity.InBackground(func() (Set, error) {
+		probing.findLost(ctx, sent)
+		return probing, nil
+	})
 	return func() {
-		<-done
+		probe, _ := search()
 		s.damage, s.Parent, s.emptyKinds = probe.damage, probe.Parent, probe.emptyKinds
 	}
 }
