@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/internal/live/write"
 	"github.com/ordapply/ordapply/internal/run/loop"
@@ -41,28 +41,68 @@ func (r *run) readTerminating(i int) {
 	r.send(request.Get, i)
 }
 
-// checkNamespaces reads the Namespaces that the stream uses and does not
-// contain, before anything is applied to them. Objects that are applied to a
-// terminating Namespace seem to exist and are deleted with it.
-func (r *run) checkNamespaces() {
-	kind, ok := r.applier.Cluster.Kind(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"})
-	if !ok || r.applier.DryRun {
-		return
-	}
-	members := map[string][]int{}
+// usedNamespaces returns the Namespaces that the stream uses and does not contain, in plan order, and
+// their steps.
+func (r *run) usedNamespaces() (names []string, members map[string][]int) {
+	members = map[string][]int{}
 	for i := range r.steps {
 		name := r.steps[i].ID.Namespace
 		if name == "" || r.byID.HasNamespace(name) {
 			continue
 		}
 		if members[name] == nil {
-			read := func(ctx context.Context) (*unstructured.Unstructured, error) {
-				return r.applier.Cluster.Get(ctx, kind, "", name)
-			}
-			loop.Ask(&r.Loop, read, func(live *unstructured.Unstructured, err error) { r.handleNamespace(name, members[name], live, err) })
+			names = append(names, name)
 		}
 		members[name] = append(members[name], i)
-		r.order.Hold(i)
+	}
+	return names, members
+}
+
+// liveNamespace is a Namespace as it was read.
+type liveNamespace struct {
+	live *unstructured.Unstructured
+	err  error
+}
+
+// readNamespaces reads the used Namespaces, for checkNamespaces.
+func (r *run) readNamespaces(ctx context.Context) map[string]liveNamespace {
+	if r.applier.DryRun {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, request.ReadLimit(r.applier.Timeout))
+	defer cancel()
+	names, _ := r.usedNamespaces()
+	reads := make([]liveNamespace, len(names))
+	activity.Each(len(names), r.applier.Workers, func(n int) {
+		reads[n].live, reads[n].err = r.applier.Cluster.Get(ctx, kube.NamespaceKind(), "", names[n])
+	})
+	live := make(map[string]liveNamespace, len(names))
+	for n, name := range names {
+		live[name] = reads[n]
+	}
+	return live
+}
+
+// checkNamespaces looks at the used Namespaces before anything is applied to them, and reads them unless
+// that is done. Objects that are applied to a terminating Namespace seem to exist and are deleted with
+// it.
+func (r *run) checkNamespaces() {
+	if r.applier.DryRun {
+		return
+	}
+	names, members := r.usedNamespaces()
+	for _, name := range names {
+		known, isRead := r.namespaces[name]
+		read := func(ctx context.Context) (*unstructured.Unstructured, error) {
+			if isRead {
+				return known.live, known.err
+			}
+			return r.applier.Cluster.Get(ctx, kube.NamespaceKind(), "", name)
+		}
+		loop.Ask(&r.Loop, read, func(live *unstructured.Unstructured, err error) { r.handleNamespace(name, members[name], live, err) })
+		for _, i := range members[name] {
+			r.order.Hold(i)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/internal/run/loop"
 	"github.com/ordapply/ordapply/internal/run/request"
 	"github.com/ordapply/ordapply/object"
@@ -19,18 +20,35 @@ import (
 // nothing. One goroutine calls Prepare and then the methods: they call Applier.Events.
 type Prepared struct{ run *run }
 
+// Begun is a run that has read nothing yet.
+type Begun struct{ run func() (*run, error) }
+
+// Begin begins a run, for a caller that has to find out something else before Prepare: what needs no
+// request is computed meanwhile. objects holds the manifest of each step, and is not changed.
+func (a Applier) Begin(plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) *Begun {
+	return &Begun{activity.InBackground(func() (*run, error) { return newRun(a.withDefaults(), plan, objects), nil })}
+}
+
 // Prepare reads the live objects of the plan and makes the checks that precede the first write;
-// it writes nothing. objects holds the manifest of each step, and is not changed. Timeout counts
-// from here. A run that ends here has no Prepared: its summary has the final state of every
-// resource, and its error is that of Prepared.Run.
+// it writes nothing: Begin and Begun.Prepare in one call, whose results it returns.
 func (a Applier) Prepare(ctx context.Context, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) (*Prepared, event.Summary, error) {
-	r := newRun(a.withDefaults(), plan, objects)
-	r.startedAt, r.applier.Timeout = time.Now(), loop.RunTimeout(ctx, r.applier.Timeout)
+	return a.Begin(plan, objects).Prepare(ctx)
+}
+
+// Prepare reads the live objects and makes the checks that precede the first write. It is called once,
+// and Timeout counts from here. A run that ends here has no Prepared: its summary has the final state of
+// every resource, and its error is that of Prepared.Run.
+func (b *Begun) Prepare(ctx context.Context) (*Prepared, event.Summary, error) {
+	started := time.Now()
+	r, _ := b.run()
+	r.startedAt, r.applier.Timeout = started, loop.RunTimeout(ctx, r.applier.Timeout)
+	namespaces := activity.InBackground(func() (map[string]liveNamespace, error) { return r.readNamespaces(ctx), nil })
 	var reads []request.LiveObject
 	reads, r.allMembersNamed = r.snapshot.Read(ctx, r.applier.Timeout)
 	for i, read := range reads {
 		r.steps[i].read = read
 	}
+	r.namespaces, _ = namespaces()
 	r.recordExistence()
 	if r.preflight(ctx); !r.Finished {
 		r.endIfOver(ctx)
@@ -59,7 +77,10 @@ func (p *Prepared) NamesAllMembers() func(kind schema.GroupKind, namespace strin
 
 // Reread makes Run read objects again before it judges or sends them: something has changed the
 // cluster since Prepare.
-func (p *Prepared) Reread() { p.run.requireAllFresh() }
+func (p *Prepared) Reread() {
+	p.run.namespaces = nil
+	p.run.requireAllFresh()
+}
 
 // Run applies the plan, and returns when every resource is in a final state. It is called once.
 // The error joins all failures in plan order, each an *event.Error, and the cause of an early

@@ -65,7 +65,8 @@ type freshness struct {
 	hasActed bool  // something was sent or waited for
 	toRelist []int // steps whose objects must be read again
 
-	allMembersNamed request.Places // of the set have manifests, when the objects were read first
+	namespaces      map[string]liveNamespace // as they were read with the objects
+	allMembersNamed request.Places           // of the set have manifests, when the objects were read first
 }
 
 // waiters are the requests and the waits of the steps.
@@ -95,10 +96,11 @@ func newRun(a Applier, plan *ordering.Plan, objects map[object.ID]*unstructured.
 	r.OnePass = a.OnePass
 	r.wire()
 	for i := range plan.Steps {
-		s := &plan.Steps[i]
-		r.steps[i] = step{Step: s, manifest: objects[s.ID], outcome: outcome{state: event.Pending}, awaited: awaited{judged: request.Applied{Manifest: objects[s.ID]}}}
+		s, manifest := &plan.Steps[i], objects[plan.Steps[i].ID]
+		state := &r.steps[i]
+		state.Step, state.manifest, state.state, state.judged.Manifest = s, manifest, event.Pending, manifest
 		r.watches.Count(i, s.ID)
-		for _, kind := range kube.DefinedKinds(r.steps[i].manifest) {
+		for _, kind := range kube.DefinedKinds(manifest) {
 			r.crdSteps[kind.GroupVersion()] = append(r.crdSteps[kind.GroupVersion()], i)
 		}
 		r.waves[s.Wave].add(i)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ordapply/ordapply/apply"
 	"github.com/ordapply/ordapply/apply/event"
+	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/test/memcluster"
 )
@@ -41,6 +42,45 @@ func TestObjectsDeletedWithTheirNamespaceAreSentAgain(t *testing.T) {
 		require.Len(t, cluster.Objects, 3)
 		require.Equal(t, map[string]int{"shop": 2, "a": 1, "s": 1}, cluster.Patched)
 	})
+}
+
+// The Namespace of an object is read with the objects, and again if hooks have changed the cluster
+// since: nothing is applied to one that is terminating.
+func TestTheNamespaceIsReadWithTheObjects(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, after bool // the Namespace begins to terminate before Prepare, or after it
+		hooks         bool
+		applied       int
+	}{
+		"living":                        {applied: 1},
+		"terminating":                   {before: true},
+		"terminating by the hooks":      {after: true, hooks: true},
+		"read once unless hooks change": {after: true, applied: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster := memcluster.NewControlled()
+				namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "shop"}}}
+				cluster.Add(kube.NamespaceKind(), namespace)
+				terminate := func(now bool) {
+					if now {
+						setDeleted(cluster.Live(object.ID{Kind: "Namespace", Name: "shop"}), time.Now())
+					}
+				}
+				plan, stream := planOf(t, testPod("a", 0, ""))
+				terminate(c.before)
+				prepared, _, err := apply.Applier{Cluster: cluster}.Prepare(t.Context(), plan, stream.Objects)
+				require.NoError(t, err)
+				terminate(c.after)
+				if c.hooks {
+					prepared.Reread()
+				}
+				_, err = prepared.Run(t.Context(), apply.Hooks{})
+				require.Equal(t, c.applied == 0, err != nil, "%v", err)
+				require.Equal(t, c.applied, cluster.Patched["a"])
+			})
+		})
+	}
 }
 
 // A LIST that does not answer is bounded by the run's timeout.

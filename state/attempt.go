@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/ordapply/ordapply/apply"
 	applyevent "github.com/ordapply/ordapply/apply/event"
 	"github.com/ordapply/ordapply/apply/hooks"
 	"github.com/ordapply/ordapply/internal/author/hook"
@@ -54,6 +55,7 @@ func (r Run) apply(ctx context.Context) (applyevent.Summary, error) {
 // steps around these: the set could not be read, or the outcome not be
 // recorded.
 func (r Run) attempt(ctx context.Context) (attempt, error) {
+	begun := r.begun()
 	set, finish, err := r.startRecovery(ctx, r.Applier.DryRun)
 	if err != nil {
 		return attempt{}, err
@@ -66,6 +68,7 @@ func (r Run) attempt(ctx context.Context) (attempt, error) {
 	defer func() { _, _ = tried.record.draft() }() // it reads the plan and the stream
 	r.Applier.MayRecreate = r.recreatedSince(tried.record.entries())
 	around := r.around(&tried)
+	around.Begun = begun
 	tried.summary, tried.failure = r.applyStream(ctx, &tried, around)
 	last := []func() error{
 		func() error { return r.endWithDeletion(ctx, &tried) },
@@ -86,6 +89,15 @@ func (r Run) attempt(ctx context.Context) (attempt, error) {
 	tried.revision, tried.did = tried.record.number, tried.record.outcome(tried)
 	tried.did.Failure, tried.did.Pruned = r.reasonOf(tried.failure), tried.cleaned
 	return tried, tried.record.end(ctx, tried)
+}
+
+// begun begins the apply, while the run reads the set. For a rollback it is nil: the history decides
+// what that may do to the objects.
+func (r Run) begun() *apply.Begun {
+	if r.Metadata.Revision.Rollback > 0 {
+		return nil
+	}
+	return r.Applier.Begin(r.Plan, r.Stream.Objects)
 }
 
 // endsWithApply reports whether nothing is deleted, released or undone after the stream is applied,

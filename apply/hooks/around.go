@@ -25,6 +25,8 @@ type Around struct {
 	Plan   *ordering.Plan // of the apply
 	// Last is set when nothing follows the apply and its hooks, see apply.Hooks.
 	Last bool
+	// Begun is the apply, if it was begun; default: Prepare begins it.
+	Begun *apply.Begun
 	// Operation returns the operation of the apply. It is called once, before the
 	// first write to the cluster.
 	Operation func(context.Context) (hook.Operation, error)
@@ -40,7 +42,11 @@ type Around struct {
 // an apply with those of the plan, so that one that would be refused after the apply is found before
 // the first write. With KeepGoing each hook is checked when its turn comes.
 func (a *Around) Prepare(ctx context.Context) (*apply.Prepared, event.Summary, error) {
-	prepared, summary, err := a.Runner.Applier.Prepare(ctx, a.Plan, a.Stream.Objects)
+	begun := a.Begun
+	if begun == nil {
+		begun = a.Runner.Applier.Begin(a.Plan, a.Stream.Objects)
+	}
+	prepared, summary, err := begun.Prepare(ctx)
 	if a.Runner.Applier.KeepGoing || ctx.Err() != nil {
 		return prepared, summary, err
 	}

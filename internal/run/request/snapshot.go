@@ -67,14 +67,19 @@ type LiveObject struct {
 // slow for it may still answer a PATCH.
 const ReadTimeout = 30 * time.Second
 
+// ReadLimit returns ReadTimeout, or the timeout of the run if that is positive and shorter.
+func ReadLimit(limit time.Duration) time.Duration {
+	if limit <= 0 {
+		return ReadTimeout
+	}
+	return min(limit, ReadTimeout)
+}
+
 // Read reads the live objects whose kinds are served, by position of their manifests,
 // within a limit if that is positive. Objects that it may not or cannot read are not known:
 // they are sent. It also returns where it saw that all members of the run's set have manifests.
 func (r Reader) Read(ctx context.Context, limit time.Duration) ([]LiveObject, Places) {
-	if limit <= 0 || limit > ReadTimeout {
-		limit = ReadTimeout
-	}
-	ctx, cancel := context.WithTimeout(activity.For(ctx, "to find existing objects"), limit)
+	ctx, cancel := context.WithTimeout(activity.For(ctx, "to find existing objects"), ReadLimit(limit))
 	defer cancel()
 	all := make([]int, len(r.Manifests))
 	for i := range all {
