@@ -25,6 +25,11 @@ type FieldOwners struct {
 	Left []LeftFields
 }
 
+// some reports whether there are any.
+func (o FieldOwners) some() bool {
+	return len(o.TakenFrom)+len(o.Agreeing)+len(o.SharedWith)+len(o.Left) > 0
+}
+
 // LeftFields are fields that left a manifest and stay because another manager owns them.
 type LeftFields struct {
 	Manager string

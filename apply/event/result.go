@@ -170,8 +170,10 @@ func (s Summary) count(is func(Result) bool) int {
 // OwnerNotes describes the run's findings about other field managers.
 func (s Summary) OwnerNotes() []string {
 	var found []OwnedFields
-	for _, r := range s.Results {
-		found = append(found, OwnedFields{r.ID, r.FieldOwners})
+	for i := range s.Results {
+		if r := &s.Results[i]; r.FieldOwners.some() {
+			found = append(found, OwnedFields{r.ID, r.FieldOwners})
+		}
 	}
 	return OwnerNotes(found, false)
 }

@@ -342,6 +342,7 @@ func (r Record) Sorted() Record {
 // made ready since.
 func Undeployed(entries []Entry) Adoptions {
 	out, seen := Adoptions{ByID: map[object.ID]Adopted{}}, map[object.ID]bool{}
+	adopts := slices.ContainsFunc(entries, func(e Entry) bool { return len(e.Record().Adopted) > 0 })
 	for _, e := range slices.Backward(entries) {
 		r := e.Record()
 		deployed := e.Status == Deployed || e.Status == Superseded
@@ -352,8 +353,8 @@ func Undeployed(entries []Entry) Adoptions {
 			}
 			seen[a.ID] = true
 		}
-		for _, c := range r.Created {
-			seen[c.ID] = true
+		for i := 0; adopts && i < len(r.Created); i++ { // mostly many, and nothing was adopted
+			seen[r.Created[i].ID] = true
 		}
 	}
 	return out

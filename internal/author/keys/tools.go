@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ordapply/ordapply/internal/nearest"
 	"github.com/ordapply/ordapply/object"
@@ -93,8 +94,8 @@ func undoneOption(key, list string) string {
 	return ""
 }
 
-// tools returns the names of the tools' keys, by domain.
-func tools() map[string][]string {
+// tools are the names of the tools' keys, by domain.
+var tools = sync.OnceValue(func() map[string][]string {
 	return map[string][]string{
 		"argocd.argoproj.io": {
 			"sync-options", "sync-wave", "hook", "hook-delete-policy", "compare-options", "ignore-healthcheck", "tracking-id", "instance",
@@ -117,4 +118,4 @@ func tools() map[string][]string {
 		"cli-utils.sigs.k8s.io":          {"on-remove", "inventory-id", "inventory-hash"},
 		"config.kubernetes.io":           {"apply-time-mutation", "depends-on", "local-config", "index", "path", "function", "origin", "merge-source", "owning-inventory"},
 	}
-}
+})

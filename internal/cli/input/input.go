@@ -104,6 +104,9 @@ func (s *Source) applySelector(inputs []apply.Input) error {
 	if err != nil {
 		return err
 	}
+	if s.Selector == "" && len(inputs) > 0 {
+		return nil
+	}
 	left := 0
 	for i := range inputs {
 		if inputs[i].Excluded = !matches(inputs[i].Object.GetLabels()); inputs[i].Excluded {
