@@ -46,6 +46,7 @@ func (a *Apply) prepare(ctx context.Context, c *console.Console, files *report.F
 	if err := connect.UseSet(ctx, j.target, a.Set); err != nil {
 		return j, err
 	}
+	j.ahead = a.readAhead(ctx, j.target)
 	if j.stream, j.plan, err = source.PlanStream(inputs, j.target.Scope, &options, j.target); err != nil {
 		return j, err
 	}
@@ -63,6 +64,18 @@ func (a *Apply) prepare(ctx context.Context, c *console.Console, files *report.F
 		return j, err
 	}
 	return j, a.checkPermissions(ctx, j)
+}
+
+// readAhead starts to read the apply set, while the stream is planned; nil without a set.
+func (a *Apply) readAhead(ctx context.Context, t *connect.Target) *state.Ahead {
+	if a.Set == "" || a.DryRun != "none" {
+		return nil
+	}
+	gvk, parent, err := connect.ParentOf(ctx, t, a.Set)
+	if err != nil {
+		return nil // the run says so
+	}
+	return state.SetRef{Cluster: t.Cluster, Parent: parent, Kind: gvk, Namespace: t.RecordsNamespace}.ReadAhead(ctx, a.TakeOver)
 }
 
 // revisionMetadata returns the history's metadata of a run, besides its plan and stream: how

@@ -36,7 +36,8 @@ type session struct {
 	ungated  func(object.ID) bool
 	files    *report.Files
 	atomic   []state.AtomicStack
-	planned  *PlanFile // the plan that must still be valid; nil without one
+	planned  *PlanFile    // the plan that must still be valid; nil without one
+	ahead    *state.Ahead // of the apply set; nil without one
 	// precondition is checked under the lock, before the first write; nil means no
 	// check.
 	precondition func(context.Context) error
@@ -77,7 +78,7 @@ func (a *Apply) openSet(ctx context.Context, e execution) (state.Run, error) {
 		*e.wayBack = fmt.Sprintf("to go back to revision %d: %s", revision, command)
 	}
 	run.OnExisting = func(existing []event.Existing, orders []string) error { return a.checkOrder(e, existing, orders) }
-	run.Last = !a.followed
+	run.Last, run.Ahead = !a.followed, e.ahead
 	user, account := "", run.Metadata.User
 	run.Metadata.User = func(ctx context.Context) string {
 		user = account(ctx)
@@ -97,7 +98,7 @@ func (a *Apply) revisionSession(ctx context.Context, j session, r *history.Revis
 	if err := status.UseRulesOf(j.assessor, r); err != nil {
 		return j, err
 	}
-	j.planned = nil
+	j.planned, j.ahead = nil, nil
 	j.stream, j.plan = &apply.Stream{Resources: r.Resources, Objects: r.Objects(), Hooks: r.Hooks}, r.Plan
 	j.metadata = state.RevisionMetadata{Limit: a.Limit, Keep: history.Keep(a.Secrets), Revision: history.Revision{
 		Options: r.Options, OrderFile: r.OrderFile, Rollback: r.Number, Origin: history.Origin{Commit: r.Commit, Message: a.Message},

@@ -40,6 +40,8 @@ type Run struct {
 	// Precondition is called under the lock and before the first write, and by a dry run. Its
 	// error ends the run; optional.
 	Precondition func(context.Context) error
+	// Ahead is what SetRef.ReadAhead of this set has begun to read; default: Do reads it.
+	Ahead *Ahead
 	// Check is called under the lock and before the first write, with a
 	// preview of Do and the resources that Do has just applied because the
 	// set's records are in them. Its error ends the run; optional.
@@ -117,11 +119,15 @@ func (r Run) Do(ctx context.Context) (event.Summary, error) {
 		return r.apply(ctx)
 	}
 	r.draft = r.beginDraft()
-	lock := r.lock().ReadAhead(ctx)
-	if _, err := r.open(ctx, r.TakeOver); err != nil {
+	ahead := r.Ahead
+	if ahead == nil {
+		ahead = r.ReadAhead(ctx, r.TakeOver)
+	}
+	if _, err := ahead.set(); err != nil {
 		return event.Summary{}, err // before the lock, which is a write too
 	}
-	held, release, err := r.acquireInRecordsNamespace(ctx, lock)
+	ahead.lock.OnWaiting = r.OnWaiting
+	held, release, err := r.acquireInRecordsNamespace(ctx, ahead.lock)
 	if err != nil {
 		return timeoutSummary(err), err
 	}

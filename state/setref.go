@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ordapply/ordapply/applyset"
+	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/kube"
 	"github.com/ordapply/ordapply/object"
 	"github.com/ordapply/ordapply/state/history"
@@ -40,6 +41,19 @@ func (s SetRef) withDefaults() SetRef {
 // open reads the parent of the set.
 func (s SetRef) open(ctx context.Context, takeOver bool) (*set.Set, error) {
 	return set.Open(ctx, s.Cluster, s.Kind, s.Parent, takeOver)
+}
+
+// Ahead is what a run reads before its lock, see Run.Ahead.
+type Ahead struct {
+	set  func() (*set.Set, error)
+	lock lease.Lock
+}
+
+// ReadAhead starts to read the parent and the Lease of the set for a run that follows soon.
+func (s SetRef) ReadAhead(ctx context.Context, takeOver bool) *Ahead {
+	s = s.withDefaults()
+	parent := activity.InBackground(func() (*set.Set, error) { return s.open(ctx, takeOver) })
+	return &Ahead{parent, s.lock().ReadAhead(ctx)}
 }
 
 // lock returns the lock of the set.
