@@ -88,12 +88,14 @@ func (c *acquirer) tryAcquire(ctx context.Context) (*unstructured.Unstructured, 
 	return c.update(ctx, lease.live, c.acquiredSpec(lease.spec))
 }
 
-// readNext reads the Lease, or waits for the reading of it that was begun before. When that is old by
-// now, the write that follows fails.
+// readNext reads the Lease, unless it was free when it was read ahead: if it is not any more, the write
+// that follows fails. A holder that was seen then may have ended by now.
 func (c *acquirer) readNext(ctx context.Context) (reading, error) {
 	ahead := c.ahead
 	if c.ahead = nil; ahead != nil {
-		return ahead()
+		if lease, err := ahead(); apierrors.IsNotFound(err) || err == nil && holderOf(lease.spec) == "" {
+			return lease, err
+		}
 	}
 	return c.read(ctx)
 }

@@ -126,6 +126,12 @@ func TestALeaseReadAhead(t *testing.T) {
 				var held *HeldError
 				require.ErrorAs(t, err, &held)
 				require.Equal(t, "ann", held.Holder)
+
+				late = lockOf(counted, "bob").ReadAhead(t.Context())
+				synctest.Wait()
+				release()
+				release, err = acquire(t, late)
+				require.NoError(t, err, "ann has ended since it was read ahead")
 				release()
 			})
 		})
