@@ -3,10 +3,10 @@ package apply
 import (
 	"context"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ordapply/ordapply/apply/event"
-	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/internal/kube/fault"
 	"github.com/ordapply/ordapply/internal/live/write"
 	"github.com/ordapply/ordapply/internal/run/loop"
@@ -64,23 +64,30 @@ type liveNamespace struct {
 	err  error
 }
 
-// readNamespaces reads the used Namespaces, for checkNamespaces.
-func (r *run) readNamespaces(ctx context.Context) map[string]liveNamespace {
+// decides reports whether the Namespace need not be read again before the first write. One that is
+// missing or terminating may exist by then.
+func (n liveNamespace) decides() bool {
+	return n.err == nil && n.live != nil && n.live.GetDeletionTimestamp() == nil || apierrors.IsForbidden(n.err)
+}
+
+// readNamespaces returns the requests that read the used Namespaces, for checkNamespaces.
+func (r *run) readNamespaces() (requests []func(context.Context)) {
 	if r.applier.DryRun {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, request.ReadLimit(r.applier.Timeout))
-	defer cancel()
 	names, _ := r.usedNamespaces()
-	reads := make([]liveNamespace, len(names))
-	activity.Each(len(names), r.applier.Workers, func(n int) {
-		reads[n].live, reads[n].err = r.applier.Cluster.Get(ctx, kube.NamespaceKind(), "", names[n])
-	})
-	live := make(map[string]liveNamespace, len(names))
-	for n, name := range names {
-		live[name] = reads[n]
+	r.namespaces = make(map[string]*liveNamespace, len(names))
+	for _, name := range names {
+		read := &liveNamespace{}
+		r.namespaces[name] = read
+		requests = append(requests, func(ctx context.Context) { *read = r.readNamespace(ctx, name) })
 	}
-	return live
+	return requests
+}
+
+func (r *run) readNamespace(ctx context.Context, name string) liveNamespace {
+	live, err := r.applier.Cluster.Get(ctx, kube.NamespaceKind(), "", name)
+	return liveNamespace{live, err}
 }
 
 // checkNamespaces looks at the used Namespaces before anything is applied to them, and reads them unless
@@ -92,14 +99,14 @@ func (r *run) checkNamespaces() {
 	}
 	names, members := r.usedNamespaces()
 	for _, name := range names {
-		known, isRead := r.namespaces[name]
-		read := func(ctx context.Context) (*unstructured.Unstructured, error) {
-			if isRead {
-				return known.live, known.err
+		known := r.namespaces[name]
+		read := func(ctx context.Context) (liveNamespace, error) {
+			if known != nil && known.decides() {
+				return *known, nil
 			}
-			return r.applier.Cluster.Get(ctx, kube.NamespaceKind(), "", name)
+			return r.readNamespace(ctx, name), nil
 		}
-		loop.Ask(&r.Loop, read, func(live *unstructured.Unstructured, err error) { r.handleNamespace(name, members[name], live, err) })
+		loop.Ask(&r.Loop, read, func(now liveNamespace, _ error) { r.handleNamespace(name, members[name], now.live, now.err) })
 		for _, i := range members[name] {
 			r.order.Hold(i)
 		}

@@ -29,6 +29,14 @@ func (a Applier) Begin(plan *ordering.Plan, objects map[object.ID]*unstructured.
 	return &Begun{activity.InBackground(func() (*run, error) { return newRun(a.withDefaults(), plan, objects), nil })}
 }
 
+// Wait waits until the run reads the plan and the objects no more, for a caller that goes on without
+// Prepare. Nil is no run.
+func (b *Begun) Wait() {
+	if b != nil {
+		_, _ = b.run()
+	}
+}
+
 // Prepare reads the live objects of the plan and makes the checks that precede the first write;
 // it writes nothing: Begin and Begun.Prepare in one call, whose results it returns.
 func (a Applier) Prepare(ctx context.Context, plan *ordering.Plan, objects map[object.ID]*unstructured.Unstructured) (*Prepared, event.Summary, error) {
@@ -42,13 +50,11 @@ func (b *Begun) Prepare(ctx context.Context) (*Prepared, event.Summary, error) {
 	started := time.Now()
 	r, _ := b.run()
 	r.startedAt, r.applier.Timeout = started, loop.RunTimeout(ctx, r.applier.Timeout)
-	namespaces := activity.InBackground(func() (map[string]liveNamespace, error) { return r.readNamespaces(ctx), nil })
 	var reads []request.LiveObject
-	reads, r.allMembersNamed = r.snapshot.Read(ctx, r.applier.Timeout)
+	reads, r.allMembersNamed = r.snapshot.Read(ctx, r.applier.Timeout, r.readNamespaces()...)
 	for i, read := range reads {
 		r.steps[i].read = read
 	}
-	r.namespaces, _ = namespaces()
 	r.recordExistence()
 	if r.preflight(ctx); !r.Finished {
 		r.endIfOver(ctx)

@@ -65,8 +65,8 @@ type freshness struct {
 	hasActed bool  // something was sent or waited for
 	toRelist []int // steps whose objects must be read again
 
-	namespaces      map[string]liveNamespace // as they were read with the objects
-	allMembersNamed request.Places           // of the set have manifests, when the objects were read first
+	namespaces      map[string]*liveNamespace // as they were read with the objects
+	allMembersNamed request.Places            // of the set have manifests, when the objects were read first
 }
 
 // waiters are the requests and the waits of the steps.

@@ -50,10 +50,12 @@ func TestTheNamespaceIsReadWithTheObjects(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after bool // the Namespace begins to terminate before Prepare, or after it
 		hooks         bool
+		gone          bool // the terminating Namespace is gone, and exists again, after Prepare
 		applied       int
 	}{
 		"living":                        {applied: 1},
 		"terminating":                   {before: true},
+		"created again":                 {before: true, gone: true, applied: 1},
 		"terminating by the hooks":      {after: true, hooks: true},
 		"read once unless hooks change": {after: true, applied: 1},
 	} {
@@ -71,6 +73,9 @@ func TestTheNamespaceIsReadWithTheObjects(t *testing.T) {
 				terminate(c.before)
 				prepared, _, err := apply.Applier{Cluster: cluster}.Prepare(t.Context(), plan, stream.Objects)
 				require.NoError(t, err)
+				if c.gone {
+					cluster.Add(kube.NamespaceKind(), namespace)
+				}
 				terminate(c.after)
 				if c.hooks {
 					prepared.Reread()

@@ -91,6 +91,8 @@ func (a Apply) Check(ctx context.Context, c *console.Console) error {
 	if err := a.check(); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // what was begun for the run
 	s, err := a.prepare(ctx, c, &report.Files{})
 	if err == nil && !a.KeepGoing { // the run's own checks
 		err = preflight.Checks{Cluster: kube.NewReadOnly(s.target.Cluster), Plan: s.plan, KindTimeout: a.KindTimeout}.WithoutReads(s.stream.Objects)

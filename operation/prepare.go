@@ -43,10 +43,14 @@ func (a *Apply) prepare(ctx context.Context, c *console.Console, files *report.F
 	if j.target, err = connecting(); err != nil {
 		return j, err
 	}
-	if err := connect.UseSet(ctx, j.target, a.Set); err != nil {
+	gvk, parent, err := connect.UseSet(ctx, j.target, a.Set)
+	if err != nil {
 		return j, err
 	}
-	j.ahead = a.readAhead(ctx, j.target)
+	if a.Set != "" && a.DryRun == "none" { // while the stream is planned
+		set := state.SetRef{Cluster: j.target.Cluster, Parent: parent, Kind: gvk, Namespace: j.target.RecordsNamespace}
+		j.ahead = set.ReadAhead(ctx, a.TakeOver)
+	}
 	if j.stream, j.plan, err = source.PlanStream(inputs, j.target.Scope, &options, j.target); err != nil {
 		return j, err
 	}
@@ -64,18 +68,6 @@ func (a *Apply) prepare(ctx context.Context, c *console.Console, files *report.F
 		return j, err
 	}
 	return j, a.checkPermissions(ctx, j)
-}
-
-// readAhead starts to read the apply set, while the stream is planned; nil without a set.
-func (a *Apply) readAhead(ctx context.Context, t *connect.Target) *state.Ahead {
-	if a.Set == "" || a.DryRun != "none" {
-		return nil
-	}
-	gvk, parent, err := connect.ParentOf(ctx, t, a.Set)
-	if err != nil {
-		return nil // the run says so
-	}
-	return state.SetRef{Cluster: t.Cluster, Parent: parent, Kind: gvk, Namespace: t.RecordsNamespace}.ReadAhead(ctx, a.TakeOver)
 }
 
 // revisionMetadata returns the history's metadata of a run, besides its plan and stream: how

@@ -84,7 +84,7 @@ func (p *Preview) run(ctx context.Context, c *console.Console) (*plan.Previewed,
 	if out.Target, err = connect.To(ctx, c, p.Cluster); err != nil {
 		return nil, offerOffline(err)
 	}
-	if err := connect.UseSet(ctx, out.Target, p.Set); err != nil {
+	if _, _, err := connect.UseSet(ctx, out.Target, p.Set); err != nil {
 		return nil, err
 	}
 	stream, planned, err := source.PlanStream(inputs, out.Target.Scope, &options, out.Target)

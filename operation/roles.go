@@ -96,7 +96,7 @@ func (r *Roles) load(ctx context.Context, c *console.Console, source input.Sourc
 	w.kinds = kube.Kinds(kube.OwnKinds).Or(guess)
 	switch t, err := connect.To(ctx, c, r.Cluster); {
 	case err == nil:
-		if err := connect.UseSet(ctx, t, r.Set); err != nil {
+		if _, _, err := connect.UseSet(ctx, t, r.Set); err != nil {
 			return w, err
 		}
 		w.target, w.scope, w.kinds = t, t.Scope, kube.KindsOf(t.Cluster).Or(w.kinds)

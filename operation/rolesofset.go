@@ -42,7 +42,7 @@ func (r *Roles) onlyReads() bool {
 func (r *Roles) readers(ctx context.Context, c *console.Console) (rbac.Rules, error) {
 	t, err := connect.To(ctx, c, r.Cluster)
 	if err == nil {
-		err = connect.UseSet(ctx, t, r.Set)
+		_, _, err = connect.UseSet(ctx, t, r.Set)
 	}
 	if err != nil {
 		return nil, err

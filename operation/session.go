@@ -37,7 +37,7 @@ type session struct {
 	files    *report.Files
 	atomic   []state.AtomicStack
 	planned  *PlanFile    // the plan that must still be valid; nil without one
-	ahead    *state.Ahead // of the apply set; nil without one
+	ahead    *state.Ahead // of the apply set; nil: the run reads it
 	// precondition is checked under the lock, before the first write; nil means no
 	// check.
 	precondition func(context.Context) error

@@ -11,6 +11,17 @@ import (
 	"github.com/ordapply/ordapply/state/lease"
 )
 
+// openAhead opens the set, whose Lease is read meanwhile, and returns its lock.
+func (r Run) openAhead(ctx context.Context) (lease.Lock, error) {
+	lock := r.lock()
+	ahead := r.Ahead
+	if ahead == nil || ahead.lock.Lease != lock.Lease { // the set has moved its records since
+		ahead = r.ReadAhead(ctx, r.TakeOver)
+	}
+	_, err := ahead.set()
+	return lock.After(ahead.lock), err
+}
+
 // acquireInRecordsNamespace takes the lock in the namespace of the set's records; lock is the one in
 // that namespace as far as it is known. From then on r writes only while the lock is held.
 func (r *Run) acquireInRecordsNamespace(ctx context.Context, lock lease.Lock) (held context.Context, release func(), err error) {

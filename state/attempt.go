@@ -56,6 +56,7 @@ func (r Run) apply(ctx context.Context) (applyevent.Summary, error) {
 // recorded.
 func (r Run) attempt(ctx context.Context) (attempt, error) {
 	begun := r.begun()
+	defer begun.Wait()
 	set, finish, err := r.startRecovery(ctx, r.Applier.DryRun)
 	if err != nil {
 		return attempt{}, err
@@ -97,6 +98,7 @@ func (r Run) begun() *apply.Begun {
 	if r.Metadata.Revision.Rollback > 0 {
 		return nil
 	}
+	r.Applier.MayRecreate = nil // only a rollback's may
 	return r.Applier.Begin(r.Plan, r.Stream.Objects)
 }
 

@@ -3,7 +3,6 @@ package state
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -58,8 +57,8 @@ func (r Run) revision() history.Revision {
 
 // beginDraft starts to make the draft of the run's revision.
 func (r Run) beginDraft() func() (history.Draft, error) {
-	revision := r.revision()
-	return activity.InBackground(func() (history.Draft, error) { return history.NewDraft(revision) })
+	records, revision := r.records(), r.revision()
+	return activity.InBackground(func() (history.Draft, error) { return records.NewDraft(revision) })
 }
 
 // record returns the record of a run on a set.
@@ -90,7 +89,7 @@ func (c *record) read(ctx context.Context) error {
 	}
 	kept, stored, cluster, revision, begun := c.history, *c.stored, c.cluster, c.revision, c.begun
 	if begun == nil {
-		begun = func() (history.Draft, error) { return history.NewDraft(revision) }
+		begun = func() (history.Draft, error) { return kept.NewDraft(revision) }
 	}
 	c.draft = activity.InBackground(func() (history.Draft, error) {
 		id, err := kube.ClusterID(ctx, cluster)
@@ -99,7 +98,7 @@ func (c *record) read(ctx context.Context) error {
 		}
 		draft, err := begun()
 		if err != nil {
-			return draft, fmt.Errorf("encode the revision of apply set %s: %w", kept.Parent.ID, err)
+			return draft, err
 		}
 		return kept.Encode(stored, draft, id)
 	})

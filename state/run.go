@@ -40,7 +40,8 @@ type Run struct {
 	// Precondition is called under the lock and before the first write, and by a dry run. Its
 	// error ends the run; optional.
 	Precondition func(context.Context) error
-	// Ahead is what SetRef.ReadAhead of this set has begun to read; default: Do reads it.
+	// Ahead is what SetRef.ReadAhead of this set has begun to read, for one call of Do; default: Do
+	// reads it.
 	Ahead *Ahead
 	// Check is called under the lock and before the first write, with a
 	// preview of Do and the resources that Do has just applied because the
@@ -119,15 +120,12 @@ func (r Run) Do(ctx context.Context) (event.Summary, error) {
 		return r.apply(ctx)
 	}
 	r.draft = r.beginDraft()
-	ahead := r.Ahead
-	if ahead == nil {
-		ahead = r.ReadAhead(ctx, r.TakeOver)
-	}
-	if _, err := ahead.set(); err != nil {
+	defer func() { _, _ = r.draft() }() // it reads the plan and the stream
+	lock, err := r.openAhead(ctx)
+	if err != nil {
 		return event.Summary{}, err // before the lock, which is a write too
 	}
-	ahead.lock.OnWaiting = r.OnWaiting
-	held, release, err := r.acquireInRecordsNamespace(ctx, ahead.lock)
+	held, release, err := r.acquireInRecordsNamespace(ctx, lock)
 	if err != nil {
 		return timeoutSummary(err), err
 	}

@@ -275,3 +275,19 @@ func TestRunsDoNotInterleave(t *testing.T) {
 		require.Contains(t, []string{"aaabbb", "bbbaaa"}, writers)
 	})
 }
+
+// What was read ahead in a namespace from which the set has moved its records since is not used: the
+// lock is that of the new namespace.
+func TestTheLockIsInTheHomeOfTheSet(t *testing.T) {
+	for _, home := range []string{"shop", "former"} {
+		cluster := memcluster.New()
+		r := runOf(t, cluster, "ConfigMap shop/a")
+		before := r.SetRef
+		before.Namespace = home
+		r.Ahead = before.ReadAhead(t.Context(), false)
+		_, err := r.Do(t.Context())
+		require.NoError(t, err)
+		require.NotNil(t, cluster.At(theLease))
+		require.Nil(t, cluster.At(strings.Replace(theLease, "/shop/", "/former/", 1)))
+	}
+}

@@ -12,9 +12,12 @@ type Draft struct {
 func (d Draft) Cluster() string { return d.revision.Cluster }
 
 // NewDraft returns the draft of a revision, which is not encoded yet. Its Record may follow.
-func NewDraft(r Revision) (Draft, error) {
+func (h History) NewDraft(r Revision) (Draft, error) {
 	digest, err := r.digest()
-	return Draft{revision: r, digest: digest}, err
+	if err != nil {
+		return Draft{}, h.wrapError("encode a revision", err)
+	}
+	return Draft{revision: r, digest: digest}, nil
 }
 
 // Encode encodes a draft for BeginAfter, unless a history has its content already. It makes no

@@ -79,7 +79,7 @@ func (h History) Begin(ctx context.Context, r Revision) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	draft, err := NewDraft(r)
+	draft, err := h.NewDraft(r)
 	if err == nil {
 		draft, err = h.Encode(stored, draft, r.Cluster)
 	}

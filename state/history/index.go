@@ -77,9 +77,8 @@ func (s Index) Newest() *Entry {
 func (h History) ReadIndex(ctx context.Context) (Index, error) { return h.readIndex(ctx, "") }
 
 // ReadAhead starts to list the records, and returns a history that answers ReadIndex and Records with
-// that, for a caller that has to read the parent of the set, too. They need not have been read at one
-// time: the lock protects them from other runs, and what a killed run sent may arrive between any two
-// requests.
+// that, for a caller that has to read the parent of the set, too. Either may be read first: under the
+// lock no other run writes, and what a killed run sent may arrive between any two requests.
 func (h History) ReadAhead(ctx context.Context) History {
 	reading := h
 	h.ahead = activity.InBackground(func() ([]*unstructured.Unstructured, error) { return reading.Records(ctx) })

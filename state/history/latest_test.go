@@ -37,7 +37,7 @@ func testLatest(t *testing.T, h History) {
 		t.Helper()
 		began, err := h.ReadIndex(t.Context())
 		require.NoError(t, err)
-		draft, err := NewDraft(r)
+		draft, err := h.NewDraft(r)
 		require.NoError(t, err)
 		draft, err = h.Encode(began, draft, r.Cluster)
 		require.NoError(t, err)

@@ -87,6 +87,12 @@ func (l Lock) ReadAhead(ctx context.Context) Lock {
 	return l
 }
 
+// After returns a lock that does not read its Lease again that another lock has read ahead.
+func (l Lock) After(other Lock) Lock {
+	l.ahead = other.ahead
+	return l
+}
+
 // Acquire takes the lock, waiting at most wait for another holder; a *HeldError
 // when that is not enough. fence lets requests that write pass only while the lock is
 // held; everything under the lock is written with a cluster that has it. held ends with a

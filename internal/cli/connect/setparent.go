@@ -71,20 +71,21 @@ func ParentOf(ctx context.Context, t *Target, text string) (schema.GroupVersionK
 
 // UseSet makes a target the scope of a stream that is applied to a set: its resources may
 // be in any namespace. Under a cluster-scoped parent, the namespace of resources without
-// one is the home of the set unless -n names another. Without a set it does nothing.
-func UseSet(ctx context.Context, t *Target, name string) error {
+// one is the home of the set unless -n names another. It returns the kind and ID of the parent. Without
+// a set it does nothing.
+func UseSet(ctx context.Context, t *Target, name string) (schema.GroupVersionKind, object.ID, error) {
 	if name == "" {
-		return nil
+		return schema.GroupVersionKind{}, object.ID{}, nil
 	}
 	t.Scope.Enforce = false
-	_, parent, err := ParentOf(ctx, t, name)
+	gvk, parent, err := ParentOf(ctx, t, name)
 	if err != nil {
-		return ExplainForbidden(err, t, name)
+		return gvk, parent, ExplainForbidden(err, t, name)
 	}
 	if parent.Namespace == "" && t.GivenNamespace == "" {
 		t.Scope.Namespace = t.RecordsNamespace
 	}
-	return nil
+	return gvk, parent, nil
 }
 
 // Existing is an apply set in the cluster, with its history.

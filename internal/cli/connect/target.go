@@ -39,7 +39,7 @@ type Target struct {
 	Server           string
 	Warnings         *warnings
 	user             string // of the kubeconfig; "" in a Pod
-	// needsNoReview waits for the answer to AskPermissions; nil: it was not called.
+	// needsNoReview waits for the answer to AskPermissions, for one check; nil: it was not called.
 	needsNoReview func() (bool, error)
 }
 
@@ -204,8 +204,8 @@ func (w *warnings) List() []string {
 	return slices.Clone(w.texts)
 }
 
-// AskPermissions starts to ask whether the account has all permissions, so that CheckPermissions
-// need not wait for the answer.
+// AskPermissions starts to ask whether the account has all permissions, so that the next
+// CheckPermissions need not wait for the answer.
 func (t *Target) AskPermissions(ctx context.Context) {
 	t.needsNoReview = abortable.Start(ctx, func() (bool, error) { return access.NeedsNoReview(ctx, t.Cluster), nil })
 }
@@ -219,6 +219,7 @@ func (t *Target) CheckPermissions(ctx context.Context, required func() []kube.Pe
 		t.AskPermissions(ctx)
 	}
 	all, err := t.needsNoReview()
+	t.needsNoReview = nil // a later check asks again
 	if err == nil && !all {
 		err = access.CheckEach(ctx, t.Cluster, required())
 	}

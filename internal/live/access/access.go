@@ -69,7 +69,7 @@ func (e *DeniedError) Error() string {
 // maxReviews bounds the access reviews in flight.
 const maxReviews = 32
 
-// reviewTimeout bounds all reviews together.
+// reviewTimeout bounds the review of all permissions, and those of single ones together.
 const reviewTimeout = 30 * time.Second
 
 // Check reviews every required permission and returns a *DeniedError

@@ -67,19 +67,15 @@ type LiveObject struct {
 // slow for it may still answer a PATCH.
 const ReadTimeout = 30 * time.Second
 
-// ReadLimit returns ReadTimeout, or the timeout of the run if that is positive and shorter.
-func ReadLimit(limit time.Duration) time.Duration {
-	if limit <= 0 {
-		return ReadTimeout
-	}
-	return min(limit, ReadTimeout)
-}
-
 // Read reads the live objects whose kinds are served, by position of their manifests,
 // within a limit if that is positive. Objects that it may not or cannot read are not known:
-// they are sent. It also returns where it saw that all members of the run's set have manifests.
-func (r Reader) Read(ctx context.Context, limit time.Duration) ([]LiveObject, Places) {
-	ctx, cancel := context.WithTimeout(activity.For(ctx, "to find existing objects"), ReadLimit(limit))
+// they are sent. It also returns where it saw that all members of the run's set have manifests. also
+// are other requests, which are made meanwhile.
+func (r Reader) Read(ctx context.Context, limit time.Duration, also ...func(context.Context)) ([]LiveObject, Places) {
+	if limit <= 0 || limit > ReadTimeout {
+		limit = ReadTimeout
+	}
+	ctx, cancel := context.WithTimeout(activity.For(ctx, "to find existing objects"), limit)
 	defer cancel()
 	all := make([]int, len(r.Manifests))
 	for i := range all {
@@ -89,7 +85,11 @@ func (r Reader) Read(ctx context.Context, limit time.Duration) ([]LiveObject, Pl
 	lists := r.Lists(all)
 	places := Places{}
 	var mu sync.Mutex
-	activity.Each(len(lists), r.Workers, func(n int) {
+	activity.Each(len(lists)+len(also), r.Workers, func(n int) {
+		if n >= len(lists) {
+			also[n-len(lists)](ctx)
+			return
+		}
 		seen := r.readForComparison(ctx, lists[n])
 		for _, i := range lists[n].Members { // no other list has them
 			objects[i] = r.Object(lists[n], seen, i, 1)
