@@ -53,6 +53,8 @@ func others() []schema.GroupVersionResource {
 		{Group: "apps", Version: "v1", Resource: "daemonsets"},
 		{Version: "v1", Resource: "pods"},
 		{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"},
+		{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "mutatingwebhookconfigurations"},
+		{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations"},
 	}
 }
 
@@ -201,6 +203,8 @@ func isReady(resource schema.GroupVersionResource, u *unstructured.Unstructured)
 		return phase == "Succeeded" || condition(u, "Ready")
 	case resource.Resource == "apiservices":
 		return condition(u, "Available")
+	case resource.Group == "admissionregistration.k8s.io":
+		return isTrusted(u)
 	default:
 		return condition(u, "Established")
 	}
@@ -214,6 +218,17 @@ func customIsReady(u *unstructured.Unstructured) bool {
 		return slices.ContainsFunc([]string{"Ready", "Available", "Completed", "Succeeded", "Healthy"}, func(name string) bool { return condition(u, name) })
 	}
 	return len(status) > 0
+}
+
+// isTrusted judges the configuration of admission webhooks: the API server can verify each of them that
+// a Service serves, because its CA bundle is set.
+func isTrusted(u *unstructured.Unstructured) bool {
+	webhooks, _, _ := unstructured.NestedSlice(u.Object, "webhooks")
+	return !slices.ContainsFunc(webhooks, func(w any) bool {
+		webhook, _ := w.(map[string]any)
+		client, _, _ := unstructured.NestedMap(webhook, "clientConfig")
+		return client["service"] != nil && client["caBundle"] == nil
+	})
 }
 
 func condition(u *unstructured.Unstructured, name string) bool {

@@ -17,7 +17,7 @@ import (
 type reportedKind struct {
 	resource            schema.GroupVersionResource
 	namespace, operator string // its Deployment
-	status              string // in JSON; %[1]d is the generation
+	status              string // in JSON; %[1]d is the generation, %[2]d the number of replicas
 }
 
 // reportedKinds returns the kinds for which there are health rules, with the statuses that
@@ -39,7 +39,7 @@ func reportedKinds() []reportedKind {
 	for _, constraint := range []string{"K8sAllowedRepos", "K8sContainerLimits", "K8sRequiredLabels", "K8sRequiredProbes", "K8sUniqueServiceSelector"} {
 		kinds = append(kinds, reportedKind{gvr("constraints.gatekeeper.sh", "v1beta1", strings.ToLower(constraint)), "gatekeeper-system", "gatekeeper-controller-manager", enforced})
 	}
-	const available = `{"replicas": 1, "updatedReplicas": 1, "availableReplicas": 1, "unavailableReplicas": 0, "paused": false, "conditions": [
+	const available = `{"replicas": %[2]d, "updatedReplicas": %[2]d, "availableReplicas": %[2]d, "unavailableReplicas": 0, "paused": false, "conditions": [
 		{"type": "Available", "status": "True", "observedGeneration": %[1]d, "lastTransitionTime": "2026-01-01T00:00:00Z"},
 		{"type": "Reconciled", "status": "True", "observedGeneration": %[1]d, "lastTransitionTime": "2026-01-01T00:00:00Z"}]}`
 	for _, operator := range []string{"prometheus-operator", "kps-kube-prometheus-stack-operator"} {
@@ -65,10 +65,18 @@ func (o *operators) reportStatuses(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// statusOf returns the status of an object, in JSON.
+func (k reportedKind) statusOf(obj unstructured.Unstructured) string {
+	replicas, found, _ := unstructured.NestedInt64(obj.Object, "spec", "replicas")
+	if !found {
+		replicas = 1
+	}
+	return strings.NewReplacer("%[1]d", fmt.Sprint(obj.GetGeneration()), "%[2]d", fmt.Sprint(replicas)).Replace(k.status)
+}
+
 // report writes a status, where the kind has no subresource for it as a field.
 func (o *operators) report(ctx context.Context, kind reportedKind, obj unstructured.Unstructured) error {
-	status := strings.ReplaceAll(kind.status, "%[1]d", fmt.Sprint(obj.GetGeneration()))
-	patch := []byte(`{"status": ` + status + `}`)
+	patch := []byte(`{"status": ` + kind.statusOf(obj) + `}`)
 	client := o.client.Resource(kind.resource).Namespace(obj.GetNamespace())
 	_, err := client.Patch(ctx, obj.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 	if apierrors.IsNotFound(err) {
