@@ -63,9 +63,16 @@ func (k *Kubernetes) Watch(ctx context.Context, kind Kind, namespace string, que
 	}
 	reflector := cache.NewReflectorWithOptions(heard, what, reflectorStore(changed), cache.ReflectorOptions{
 		Name:    "ordapply " + kind.Resource.String(),
-		Backoff: &wait.Backoff{Duration: 800 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 5 * time.Second}, // a run is waiting
+		Backoff: watchBackoff(),
 	})
 	reflector.RunWithContext(ctx)
+}
+
+// watchBackoff returns the pauses before a watch is opened again. A run is waiting, and the API
+// server ends the watches of a custom kind each time its CRD changes, as it does until that is
+// established: the first pauses are short.
+func watchBackoff() *wait.Backoff {
+	return &wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 5 * time.Second}
 }
 
 // listerWatcher returns the client of a watch, and the type of its objects.
