@@ -69,8 +69,8 @@ func (k *Kubernetes) Watch(ctx context.Context, kind Kind, namespace string, que
 }
 
 // watchBackoff returns the pauses before a watch is opened again. A run is waiting, and the API
-// server ends the watches of a custom kind each time its CRD changes, as it does until that is
-// established: the first pauses are short.
+// server ends the watches of a custom kind when its CRD changes, as when an operator sets the CA
+// bundle of its conversion webhook: the first pauses are short.
 func watchBackoff() *wait.Backoff {
 	return &wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 5 * time.Second}
 }
