@@ -50,6 +50,7 @@ type Apply struct {
 
 	to       func(events.RunStart) report.Reporter // instead of the console; nil: the console
 	followed bool                                  // something that depends on its resources comes after it
+	checks   bool                                  // no run comes after what comes before the first write
 }
 
 // NewApply returns the default options.
@@ -91,8 +92,7 @@ func (a Apply) Check(ctx context.Context, c *console.Console) error {
 	if err := a.check(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // what was begun for the run
+	a.checks = true
 	s, err := a.prepare(ctx, c, &report.Files{})
 	if err == nil && !a.KeepGoing { // the run's own checks
 		err = preflight.Checks{Cluster: kube.NewReadOnly(s.target.Cluster), Plan: s.plan, KindTimeout: a.KindTimeout}.WithoutReads(s.stream.Objects)

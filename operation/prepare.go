@@ -47,7 +47,7 @@ func (a *Apply) prepare(ctx context.Context, c *console.Console, files *report.F
 	if err != nil {
 		return j, err
 	}
-	if a.Set != "" && a.DryRun == "none" { // while the stream is planned
+	if a.Set != "" && a.DryRun == "none" && !a.checks { // for the run, while the stream is planned
 		set := state.SetRef{Cluster: j.target.Cluster, Parent: parent, Kind: gvk, Namespace: j.target.RecordsNamespace}
 		j.ahead = set.ReadAhead(ctx, a.TakeOver)
 	}
