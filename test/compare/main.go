@@ -158,7 +158,19 @@ func (l *lab) here() (Taken, error) {
 
 // machine describes this machine.
 func machine() string {
-	return fmt.Sprintf("%s, %d cores, %s of memory, %s/%s", fact("/proc/cpuinfo", "model name"), runtime.NumCPU(), memory(), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("%s, %d cores, %s of memory, %s/%s", processor(cpuinfo), runtime.NumCPU(), memory(), runtime.GOOS, runtime.GOARCH)
+}
+
+const cpuinfo = "/proc/cpuinfo"
+
+// processor names a CPU with its family and model, where it has them: clouds call several generations, of
+// which one takes half the time of another, by the same name.
+func processor(file string) string {
+	name, family, model := fact(file, "model name"), fact(file, "cpu family"), fact(file, "model")
+	if strings.HasPrefix(family, "unknown") {
+		return name
+	}
+	return fmt.Sprintf("%s (family %s, model %s)", name, family, model)
 }
 
 func memory() string {

@@ -28,7 +28,7 @@ func writePage(r Results, folder string) error {
 
 const intro = `# Benchmarks
 
-` + "`make compare`" + ` measured everything on this page, on one machine, and wrote it. All programs did the
+` + "`make compare`" + ` measured everything on this page, all times on one machine, and wrote it. All programs did the
 same work on the same control planes in the same run, one process at a time: in each round all of
 them, every second round in reverse. A figure is the median, with the interval that contains it with 95 %
 confidence; with fewer than six rounds, the range. A ratio is the median of the ratios of each round.

@@ -74,9 +74,8 @@ type Try struct {
 	Objects int     `json:"objects"`
 	Tries   int     `json:"tries"` // in that many orders, each on an empty control plane
 	Good    int     `json:"good"`
-	Slowest float64 `json:"slowest"` // seconds
-	Grace   float64 `json:"grace"`   // seconds
-	Once    string  `json:"once"`    // of kubectl, as the stream stands
+	Grace   float64 `json:"grace"` // seconds
+	Once    string  `json:"once"`  // of kubectl, as the stream stands
 	Loop    string  `json:"loop"`
 	Tools   []Tally `json:"tools,omitempty"`
 }
@@ -191,10 +190,10 @@ func (r Results) allow(part Part, rounds int) error {
 	return nil
 }
 
-// onOneMachine leaves out what another machine measured if everything is to be measured here. Otherwise
-// it returns an error: the page compares its parts.
+// onOneMachine leaves out the times that another machine measured if everything is to be measured here.
+// Otherwise it returns an error: the page compares its parts.
 func (r *Results) onOneMachine(here string, everything bool) error {
-	elsewhere := func(p Part) bool { return p.Taken.Machine != here }
+	elsewhere := func(p Part) bool { return p.Tries == nil && p.Taken.Machine != here }
 	at := slices.IndexFunc(r.Parts, elsewhere)
 	if at >= 0 && !everything {
 		return fmt.Errorf("the results are of another machine (%s), and a page is of one (this is %s): measure everything, or name another file with RESULTS", r.Parts[at].Taken.Machine, here)
