@@ -17,16 +17,24 @@ type repeated struct {
 	limited    bool // the figure has a limit
 }
 
-// verdict compares the intervals, which a single round does not have.
+// verdict compares the intervals, which a single round does not have. Of all these figures, less is better.
 func (r repeated) verdict() string {
 	switch {
 	case r.first.N < 2 || r.now.N < 2:
 		return "one round"
 	case r.first.Low <= r.now.High && r.now.Low <= r.first.High:
 		return "overlap"
+	case r.now.High < r.first.Low:
+		return lower
 	}
-	return "APART"
+	return higher
 }
+
+// What is said of intervals that lie apart.
+const (
+	lower  = "LOWER"
+	higher = "HIGHER"
+)
 
 // repeats returns the figures of limits that both results have, and the ratios of ordapply's
 // figures to those of its peers.
@@ -68,14 +76,12 @@ func repeats(first, now Results) []repeated {
 func printRepeat(out io.Writer, first, now Results) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "INTERVALS\tFIGURE\tOTHER\tROUNDS\tTHESE\tROUNDS")
-	apart, limits := 0, 0
+	limits, verdicts := 0, map[string]int{}
 	for _, r := range repeats(first, now) {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%d\n", r.verdict(), r.what, interval(r.first), r.first.N, interval(r.now), r.now.N)
-		if !r.limited {
-			continue
-		}
-		if limits++; r.verdict() == "APART" {
-			apart++
+		if r.limited {
+			limits++
+			verdicts[r.verdict()]++
 		}
 	}
 	if err := w.Flush(); err != nil {
@@ -84,8 +90,8 @@ func printRepeat(out io.Writer, first, now Results) error {
 	switch {
 	case limits == 0:
 		return fmt.Errorf("the results have no figure of a limit in common")
-	case apart > 0:
-		return fmt.Errorf("%d of %d figures of limits differ by more than their intervals", apart, limits)
+	case verdicts[lower]+verdicts[higher] > 0:
+		return fmt.Errorf("of %d figures of limits, %d are lower and %d higher than those of the other run by more than their intervals", limits, verdicts[lower], verdicts[higher])
 	}
 	return nil
 }
