@@ -2,7 +2,7 @@
 // the same control planes in the same run, and writes docs/benchmarks.md.
 //
 //	go run ./test/compare run                # measures, into docs/benchmarks/results.json
-//	go run ./test/compare page               # writes docs/benchmarks.md and its pictures from the results
+//	go run ./test/compare page               # writes docs/benchmarks.md and its pictures from the results; with RESULTS into the folder of FILE
 //	go run ./test/compare check              # compares the results with the limits
 //	go run ./test/compare repeat OTHER.json  # compares the results with those of another run
 //
@@ -36,6 +36,14 @@ func resultsFile() string {
 	return cmp.Or(os.Getenv("RESULTS"), filepath.Join("docs", "benchmarks", "results.json"))
 }
 
+// pageFolder returns the folder of the page: that of other results is theirs.
+func pageFolder() string {
+	if file := os.Getenv("RESULTS"); file != "" {
+		return filepath.Dir(file)
+	}
+	return "docs"
+}
+
 func main() {
 	if err := command(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
@@ -56,7 +64,7 @@ func command(args []string) error {
 	}
 	switch {
 	case len(args) == 1 && args[0] == "page":
-		return writePage(results, "docs")
+		return writePage(results, pageFolder())
 	case len(args) == 1 && args[0] == "check":
 		return printChecks(os.Stdout, results)
 	case len(args) == 2 && args[0] == "repeat":

@@ -190,12 +190,15 @@ func (r Results) allow(part Part, rounds int) error {
 	return nil
 }
 
-// onOneMachine leaves out the times that another machine measured if everything is to be measured here.
-// Otherwise it returns an error: the page compares its parts.
+// onOneMachine leaves out what another machine measured if that has times and everything is to be measured
+// here. Otherwise it returns an error: the page compares its times.
 func (r *Results) onOneMachine(here string, everything bool) error {
-	elsewhere := func(p Part) bool { return p.Tries == nil && p.Taken.Machine != here }
-	at := slices.IndexFunc(r.Parts, elsewhere)
-	if at >= 0 && !everything {
+	elsewhere := func(p Part) bool { return p.Taken.Machine != here }
+	at := slices.IndexFunc(r.Parts, func(p Part) bool { return p.Tries == nil && elsewhere(p) })
+	switch {
+	case at < 0:
+		return nil
+	case !everything:
 		return fmt.Errorf("the results are of another machine (%s), and a page is of one (this is %s): measure everything, or name another file with RESULTS", r.Parts[at].Taken.Machine, here)
 	}
 	r.Parts = slices.DeleteFunc(r.Parts, elsewhere)

@@ -63,8 +63,9 @@ type moment struct {
 	exact    bool      // the log has the version that the observer saw
 }
 
-// moments are the times of the objects that an audit log has.
-type moments map[auditlog.Key]*moment
+// moments are the times of the objects that an audit log has, one after another if an object was
+// deleted and created again, as a hook for its next run is.
+type moments map[auditlog.Key][]*moment
 
 // momentsOf reads what an agent has written, and when the observer saw it ready.
 func momentsOf(log string, o *observer.Observer, agent string) (moments, error) {
@@ -76,18 +77,23 @@ func momentsOf(log string, o *observer.Observer, agent string) (moments, error) 
 }
 
 func momentsIn(requests []auditlog.Request, seen func(auditlog.Key) (observer.Sight, bool), agent string) moments {
-	m := moments{}
+	m, living := moments{}, map[auditlog.Key]*moment{}
 	for _, r := range requests {
-		if r.Code >= 300 || r.DryRun || !slices.Contains([]string{"create", "update", "patch"}, r.Verb) {
+		if r.Code >= 300 || r.DryRun || !slices.Contains([]string{"create", "update", "patch", "delete"}, r.Verb) {
 			continue
 		}
-		at := m[r.Key]
+		if r.Verb == "delete" {
+			delete(living, r.Key)
+			continue
+		}
+		at := living[r.Key]
 		if at == nil {
 			if r.Subresource != "" || !strings.HasPrefix(r.UserAgent, agent) {
 				continue
 			}
 			at = &moment{sent: r.Arrived, accepted: r.Answered, ready: r.Answered, early: r.Answered}
-			m[r.Key] = at
+			living[r.Key] = at
+			m[r.Key] = append(m[r.Key], at)
 		}
 		// Where the log has no versions, the last write before the observer's sight made the
 		// object what was seen.
@@ -111,14 +117,14 @@ func versionOf(r auditlog.Request) string {
 	return answer.Metadata.ResourceVersion
 }
 
-// of returns the times of a resource.
-func (m moments) of(id object.ID) (moment, bool) {
+// of returns the times of a resource; the first, if it was created again, and the last.
+func (m moments) of(id object.ID) (first, last moment, ok bool) {
 	for _, k := range keysOf(id) {
-		if at := m[k]; at != nil {
-			return *at, true
+		if all := m[k]; len(all) > 0 {
+			return *all[0], *all[len(all)-1], true
 		}
 	}
-	return moment{}, false
+	return moment{}, moment{}, false
 }
 
 // keysOf returns the keys that a resource may have: the plural of some kinds is the kind
@@ -143,8 +149,8 @@ func keysOf(id object.ID) []auditlog.Key {
 // ready first may wait for the next one, so its own time goes on when that is sent.
 // Hooks before and after the install run one after the other. Resources without a time, which
 // were not sent, take none.
-func (p planned) critical(of func(object.ID) (moment, bool)) time.Duration {
-	c := chains{planned: p, of: of, steps: map[object.ID]plannedStep{}, begins: map[object.ID]time.Duration{}}
+func (p planned) critical(m moments) time.Duration {
+	c := chains{planned: p, moments: m, steps: map[object.ID]plannedStep{}, begins: map[object.ID]time.Duration{}}
 	for _, s := range p.Steps {
 		c.steps[s.ID] = s
 	}
@@ -152,7 +158,7 @@ func (p planned) critical(of func(object.ID) (moment, bool)) time.Duration {
 	after, first := c.hooks("post-install")
 	longest, late := time.Duration(0), time.Duration(0)
 	for _, s := range p.Steps {
-		at, sent := of(s.ID)
+		at, sent := c.of(s.ID)
 		switch {
 		case !sent:
 		case !first.IsZero() && first.Before(at.early):
@@ -168,9 +174,15 @@ func (p planned) critical(of func(object.ID) (moment, bool)) time.Duration {
 // chains are the chains of a plan in a run.
 type chains struct {
 	planned
-	of     func(object.ID) (moment, bool)
-	steps  map[object.ID]plannedStep
-	begins map[object.ID]time.Duration // of the resources whose begin is known
+	moments moments
+	steps   map[object.ID]plannedStep
+	begins  map[object.ID]time.Duration // of the resources whose begin is known
+}
+
+// of returns the times of a resource, which a run creates once.
+func (c chains) of(id object.ID) (moment, bool) {
+	at, _, sent := c.moments.of(id)
+	return at, sent
 }
 
 // begin returns the length of the longest chain before a resource.
@@ -211,13 +223,17 @@ func (c chains) end(s plannedStep, at moment) time.Duration {
 	return end
 }
 
-// hooks returns the time of the hooks of an event, and when the first was sent; zero if none was.
+// hooks returns the time of the hooks of an event, and when the first was sent; zero if none was. A hook
+// of both events runs twice.
 func (c chains) hooks(event string) (all time.Duration, first time.Time) {
 	ran := map[object.ID]bool{}
 	for _, h := range c.Hooks {
-		at, sent := c.of(h.ID)
+		at, last, sent := c.moments.of(h.ID)
 		if !sent || ran[h.ID] || h.Event != event {
 			continue
+		}
+		if event == "post-install" {
+			at = last
 		}
 		ran[h.ID] = true
 		all += at.ready.Sub(at.sent)

@@ -136,7 +136,7 @@ func (p *place) timeOrdapply(ctx context.Context, s stream, objects []*unstructu
 	if err != nil {
 		return err
 	}
-	into.Wall, into.Grace, into.Critical = got.took.Seconds(), grace.Seconds(), planned.critical(m.of).Seconds()
+	into.Wall, into.Grace, into.Critical = got.took.Seconds(), grace.Seconds(), planned.critical(m).Seconds()
 	return nil
 }
 
@@ -158,7 +158,7 @@ func (p *place) timeAlone(ctx context.Context, s stream, objects []*unstructured
 		return err
 	}
 	for _, obj := range objects {
-		if at, ok := m.of(resourceOf(obj, s.namespace)); ok && at.ready.After(last) {
+		if _, at, ok := m.of(resourceOf(obj, s.namespace)); ok && at.ready.After(last) {
 			last = at.ready
 		}
 	}
@@ -269,7 +269,7 @@ func (p *place) refused(file string, s stream, o *observer.Observer) ([]*unstruc
 	}
 	m, err := momentsOf(p.AuditLog(), o, "kubectl/")
 	return slices.DeleteFunc(objects, func(obj *unstructured.Unstructured) bool {
-		_, written := m.of(resourceOf(obj, s.namespace))
+		_, _, written := m.of(resourceOf(obj, s.namespace))
 		return written
 	}), err
 }

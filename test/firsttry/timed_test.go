@@ -81,10 +81,28 @@ func TestCriticalPath(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var p planned
 			require.NoError(t, json.Unmarshal([]byte(c.plan), &p))
-			got := p.critical(func(id object.ID) (moment, bool) { at, ok := c.times[id.Name]; return at, ok })
-			require.Equal(t, c.want, got)
+			m := moments{}
+			for name, at := range c.times {
+				m[keyNamed(name)] = []*moment{&at}
+			}
+			require.Equal(t, c.want, p.critical(m))
 		})
 	}
+}
+
+func keyNamed(name string) auditlog.Key { return keysOf(object.ID{Name: name})[0] }
+
+// A hook of both events is created for each: what comes between is not its own time.
+func TestCriticalPathOfAHookThatRunsTwice(t *testing.T) {
+	var p planned
+	require.NoError(t, json.Unmarshal([]byte(`{"steps": [{"name": "a"}], "hooks": [{"name": "twice", "event": "pre-install"}, {"name": "twice", "event": "post-install"}]}`), &p))
+	request := func(name, verb string, at float64) auditlog.Request {
+		return auditlog.Request{Key: keyNamed(name), UserAgent: "ordapply/1", Verb: verb, Code: 200, Arrived: second(at), Answered: second(at + 1)}
+	}
+	m := momentsIn([]auditlog.Request{
+		request("twice", "create", 0), request("a", "patch", 10), request("twice", "delete", 20), request("twice", "create", 22),
+	}, func(auditlog.Key) (observer.Sight, bool) { return observer.Sight{Seen: second(30)}, true }, "ordapply/")
+	require.Equal(t, 3*time.Second, p.critical(m))
 }
 
 // An object is ready by the last write before the watch saw it ready, and sent by the first
@@ -104,17 +122,17 @@ func TestMoments(t *testing.T) {
 		write("controller", "update", "status", 200, 9),
 	}
 	seen := func(auditlog.Key) (observer.Sight, bool) { return observer.Sight{Seen: second(5.05)}, true }
-	at, ok := momentsIn(requests, seen, "ordapply/").of(object.ID{Group: "apps", Kind: "Deployment", Namespace: "x", Name: "web"})
+	_, at, ok := momentsIn(requests, seen, "ordapply/").of(object.ID{Group: "apps", Kind: "Deployment", Namespace: "x", Name: "web"})
 	require.True(t, ok)
 	require.Equal(t, moment{sent: second(3), accepted: second(3.1), ready: second(5.1), early: second(5)}, at)
 	requests[4].Object = json.RawMessage(`{"metadata":{"resourceVersion":"7"}}`)
 	version := func(auditlog.Key) (observer.Sight, bool) {
 		return observer.Sight{Version: auditlog.Version{ResourceVersion: "7"}, Seen: second(8)}, true
 	}
-	at, _ = momentsIn(requests, version, "ordapply/").of(object.ID{Kind: "Deployment", Namespace: "x", Name: "web"})
+	_, at, _ = momentsIn(requests, version, "ordapply/").of(object.ID{Kind: "Deployment", Namespace: "x", Name: "web"})
 	require.Equal(t, second(4.1), at.ready, "the log has the version that was seen, and the watch was slow")
 	never := func(auditlog.Key) (observer.Sight, bool) { return observer.Sight{}, false }
-	at, _ = momentsIn(requests, never, "ordapply/").of(object.ID{Kind: "Deployment", Namespace: "x", Name: "web"})
+	_, at, _ = momentsIn(requests, never, "ordapply/").of(object.ID{Kind: "Deployment", Namespace: "x", Name: "web"})
 	require.Equal(t, second(3.1), at.ready, "without a status it is ready when it is accepted")
 }
 
