@@ -17,14 +17,14 @@ type line struct {
 
 const (
 	chartWidth, chartHeight  = 860.0, 420.0
-	left, right, top, bottom = 60.0, 200.0, 36.0, 34.0
+	left, right, top, bottom = 60.0, 240.0, 36.0, 34.0
 	labelHeight              = 15.0
 	plotWidth, plotHeight    = chartWidth - left - right, chartHeight - top - bottom
 	chartStyle               = `text{font:12px sans-serif;fill:#333}.grid{stroke:#8884;fill:none}@media(prefers-color-scheme:dark){text{fill:#ccc}}`
 )
 
-// growth draws a figure of all peers by the number of objects.
-func growth(title string, parts []Part, phase string, of metric) string {
+// growth draws a figure of all peers by the number of objects, which are counted.
+func growth(title, counted string, parts []Part, phase string, of metric) string {
 	var lines []line
 	index := map[string]int{}
 	for _, p := range parts {
@@ -41,17 +41,17 @@ func growth(title string, parts []Part, phase string, of metric) string {
 			l.points = append(l.points, [2]float64{float64(p.Size), e.Median})
 		}
 	}
-	return draw(title, lines)
+	return draw(title, counted, lines)
 }
 
 // draw draws lines as SVG, with logarithmic axes and their names at their ends.
-func draw(title string, lines []line) string {
+func draw(title, counted string, lines []line) string {
 	x, y := axis(lines, 0), axis(lines, 1)
 	px := func(v float64) float64 { return left + plotWidth*x.share(v) }
 	py := func(v float64) float64 { return top + plotHeight*(1-y.share(v)) }
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f"><title>%s</title><style>%s</style>`+"\n", chartWidth, chartHeight, escape(title), chartStyle)
-	fmt.Fprintf(&b, `<text x="%.0f" y="20">%s</text><text x="%.0f" y="%.0f" text-anchor="end">%s</text>`+"\n", left, escape(title), left+plotWidth, chartHeight-2, "objects")
+	fmt.Fprintf(&b, `<text x="%.0f" y="20">%s</text><text x="%.0f" y="%.0f" text-anchor="end">%s</text>`+"\n", left, escape(title), left+plotWidth, chartHeight-2, escape(counted))
 	for _, v := range x.ticks() {
 		fmt.Fprintf(&b, `<path class="grid" d="M%.1f %.0fV%.0f"/><text x="%.1f" y="%.0f" text-anchor="middle">%s</text>`+"\n", px(v), top, top+plotHeight, px(v), top+plotHeight+16, tick(v))
 	}
@@ -65,13 +65,17 @@ func draw(title string, lines []line) string {
 			fmt.Fprintf(&path, "%s%.1f %.1f", map[bool]string{true: "M", false: "L"}[n == 0], px(p[0]), py(p[1]))
 		}
 		last := l.points[len(l.points)-1]
+		at := ""
+		if last[0] < x.high {
+			at = " at " + tick(last[0])
+		}
 		colour, dash := pen(l.name)
 		fmt.Fprintf(&b, `<path d="%s" fill="none" stroke="%s" stroke-width="2"%s/>`, path.String(), colour, dash)
 		for _, p := range l.points {
 			fmt.Fprintf(&b, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`, px(p[0]), py(p[1]), colour)
 		}
 		fmt.Fprintf(&b, `<path d="M%.1f %.1fL%.1f %.1f" stroke="%s" stroke-width=".7"/>`, px(last[0])+4, py(last[1]), left+plotWidth+14, labels[i]-4, colour)
-		fmt.Fprintf(&b, `<text x="%.0f" y="%.1f" style="fill:%s">%s %s</text>`+"\n", left+plotWidth+18, labels[i], colour, escape(l.name), number(last[1]))
+		fmt.Fprintf(&b, `<text x="%.0f" y="%.1f" style="fill:%s">%s %s%s</text>`+"\n", left+plotWidth+18, labels[i], colour, escape(l.name), number(last[1]), at)
 	}
 	return b.String() + "</svg>\n"
 }
@@ -147,7 +151,11 @@ func pen(name string) (colour, dash string) {
 	if colour = colours[program]; colour == "" {
 		colour = "#b08d57"
 	}
-	if way != "" {
+	switch way {
+	case "":
+	case "client-side":
+		dash = ` stroke-dasharray="2 4"`
+	default:
 		dash = ` stroke-dasharray="6 4"`
 	}
 	return colour, dash

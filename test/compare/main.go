@@ -160,7 +160,7 @@ func (l *lab) here() (Taken, error) {
 	kubernetes, err := l.version("kubectl")
 	return Taken{
 		Date: time.Now().UTC().Format(time.DateOnly), Commit: strings.TrimSpace(string(commit)),
-		Machine: machine(), Kubernetes: kubernetes, Collected: true,
+		Machine: machine(), Kubernetes: kubernetes,
 	}, err
 }
 

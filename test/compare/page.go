@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -28,19 +29,26 @@ func writePage(r Results, folder string) error {
 
 const intro = `# Benchmarks
 
-` + "`make compare`" + ` measured everything on this page, all times on one machine, and wrote it. All programs did the
-same work on the same control planes in the same run, one process at a time: in each round all of
-them, every second round in reverse. A figure is the median, with the interval that contains it with 95 %
-confidence; with fewer than six rounds, the range. A ratio is the median of the ratios of each round.
-A command is killed after minutes, which a table then gives as "over". It is not repeated after it has
-failed, nor, of another program, after it has taken a minute in all rounds together.
+` + "`make compare`" + ` measured everything on this page, all times on one machine, and wrote it; see [Repeat
+it](#repeat-it). A figure is the median, with the interval that contains it with 95 % confidence; with
+six rounds or fewer, that is the range. A ratio is the median of the ratios of each round. A command is killed
+after four minutes: "over 4m0s". It is not repeated after it has failed, nor another program's command after
+it has taken a minute in all rounds together.
 
-Times are from the start to the end of a process, CPU is that of the client. Requests are those that
-the audit log of the API server has from the client. Each program has used the control plane before,
-so that its caches are filled. The control plane runs on the same machine, without controllers
-where nothing waits for them. The floor is [a loop](../test/bench/bare/main.go) that sends a request an
-object, 32 at a time, without an order, checks or waiting. Annotated, it adds an annotation to each object, as
-ordapply does to know it again: most of what that costs is the API server's work on field managers.
+- first: apply to an empty namespace; no-op: apply the same again; change: apply again, after one object
+  was changed; delete: all of it, until it is gone.
+- ordapply, apply set: with ` + "`--applyset --prune`" + `, which keeps an inventory, as kapp, kapply and Helm do.
+- kapply: the command of cli-utils, the library of ` + "`kpt live`" + `.
+- floor: [a loop](../test/bench/bare/main.go) that sends a request an object, 32 at a time, without an order,
+  checks or waiting. Annotated: it adds an annotation to each object, as ordapply does to know it again.
+- time: from the start to the end of the process. CPU and memory: of the client. Requests: those in the
+  audit log of the API server.
+
+The control plane runs on the same machine, with an audit log that each request waits for. For ConfigMaps and
+Deployments all programs take turns on one control plane, one process at a time: in each round all of them,
+every second round in reverse. Before each command the API server collects its garbage, so that none pays for
+those before it. With ConfigMaps each program has used the control plane before, so that its caches are filled,
+and no controllers run.
 
 `
 
@@ -50,7 +58,7 @@ func page(r Results) (text string, pictures map[string]string) {
 	b.WriteString(intro)
 	pictures = map[string]string{}
 	sections := []func(*strings.Builder, Results, map[string]string){
-		writeTaken, writeBetter, writeLimits, writeObjects, writeFar, writeSlopes, writeGraphs, writePlan, writeFunction, writePrograms, writeStreams, writeEngines, writeTries, writeFailures, writePeers,
+		writeMachines, writeBetter, writeObjects, writeFar, writeSlopes, writeGraphs, writePlan, writeFunction, writePrograms, writeStreams, writeEngines, writeTries, writeLimits, writeFailures, writePeers, writeTaken,
 	}
 	for _, section := range sections {
 		section(&b, r, pictures)
@@ -58,25 +66,36 @@ func page(r Results) (text string, pictures map[string]string) {
 	return strings.TrimRight(b.String(), "\n") + "\n", pictures
 }
 
-// writeTaken lists when and where which parts were measured, in how many rounds.
-func writeTaken(b *strings.Builder, r Results, _ map[string]string) {
-	parts := map[Taken][]string{}
-	var order []Taken
+// writeMachines says where the times were measured.
+func writeMachines(b *strings.Builder, r Results, _ map[string]string) {
+	var machines []string
 	for _, p := range r.Parts {
-		if parts[p.Taken] == nil {
-			order = append(order, p.Taken)
-		}
-		if text := r.inRounds(p); !slices.Contains(parts[p.Taken], text) {
-			parts[p.Taken] = append(parts[p.Taken], text)
+		if text := p.Taken.Machine + ", Kubernetes " + p.Taken.Kubernetes; p.Tries == nil && !slices.Contains(machines, text) {
+			machines = append(machines, text)
 		}
 	}
-	for _, t := range order {
-		collected := ""
-		if t.Collected {
-			collected = " Before each command the API server collected its garbage, so that none paid for those before it."
-		}
-		fmt.Fprintf(b, "%s: measured on %s, ordapply at commit %s, Kubernetes %s, %s.%s\n\n", strings.Join(parts[t], "; "), t.Date, t.Commit, t.Kubernetes, t.Machine, collected)
+	if len(machines) > 0 {
+		fmt.Fprintf(b, "Times are of: %s.\n\n", strings.Join(machines, "; "))
 	}
+}
+
+// writeTaken says how to measure again, and lists what was measured when and where, in how many rounds.
+func writeTaken(b *strings.Builder, r Results, _ map[string]string) {
+	b.WriteString("## Repeat it\n\n" +
+		"1. `make corpora` renders the real streams where there is internet; `export ORDAPPLY_CORPORA=$PWD/corpora`. Without them these sections stay empty.\n" +
+		"2. `make engines` and `make redis` build what Flux and Argo CD require. Without them their section stays empty.\n" +
+		"3. `make compare` builds the other programs, measures everything, and writes this page and [its results](benchmarks/results.json): many hours. " +
+		"`WORK=objects SIZES=1000 ROUNDS=6 PEERS='floor;ordapply;kapp' RESULTS=/tmp/mine/results.json` measures one part in minutes, and writes a page of its own beside these results.\n" +
+		"4. `make compare-check` compares the results with the limits, `make compare-repeat OTHER=FILE` with those of another run: ratios repeat on another machine, seconds do not.\n\n" +
+		"These results:\n\n")
+	var rows [][]string
+	for _, p := range r.Parts {
+		row := []string{r.inRounds(p), p.Taken.Date, p.Taken.Commit, p.Taken.Machine}
+		if !slices.ContainsFunc(rows, func(other []string) bool { return slices.Equal(row, other) }) {
+			rows = append(rows, row)
+		}
+	}
+	table(b, []string{"", "on", "ordapply at commit", "machine"}, rows)
 }
 
 // inRounds names a part with its number of rounds. It names only the work if all its streams
@@ -111,46 +130,77 @@ func (p Part) title() string {
 	return text
 }
 
-// named is a metric with its name and unit.
+// named is a metric with its name.
 type named struct {
-	name, unit string
-	of         metric
+	name string
+	of   metric
 }
 
 func metrics() []named {
-	return []named{{"time", " s", wall}, {"CPU", " s", cpu}, {"memory", " MiB", peak}, {"requests", "", requests}}
+	return []named{{"time", wall}, {"CPU", cpu}, {"memory", peak}, {"requests", requests}}
 }
 
-// writeBetter lists each figure in which a peer is better than ordapply for the same work,
-// by more than the interval.
+// notable is the least ratio that is listed: a hundredth more is no reason to choose a program.
+const notable = 1.02
+
+// writeBetter lists the figures in which a peer is better than ordapply for the same work, by more
+// than the interval.
 func writeBetter(b *strings.Builder, r Results, _ map[string]string) {
 	var rows [][]string
+	for _, m := range metrics() {
+		rows = append(rows, r.better(m)...)
+	}
+	b.WriteString("## Where another program is better\n\n")
+	if len(rows) == 0 {
+		b.WriteString("In no figure on this page, by more than the interval and 2 %.\n\n")
+		return
+	}
+	b.WriteString("For the same work, by more than the interval and 2 %. The ratio is ordapply's figure over the other program's; of several works, from the least to the greatest.\n\n")
+	table(b, []string{"figure", "run", "the better program", "compared with", "ratio", "work"}, rows)
+}
+
+// better returns a row for each run and program that has a better figure than ordapply.
+func (r Results) better(m named) [][]string {
+	type key struct{ phase, other, against string }
+	found := map[key][]measure.Estimate{}
+	works := map[key][]string{}
+	var order []key
 	for _, part := range r.Parts {
 		for _, other := range part.names() {
 			if isFloor(other) || strings.HasPrefix(other, plain) {
 				continue
 			}
-			against := part.against(other)
 			for _, phase := range part.phases() {
-				for _, m := range metrics() {
-					ratio, ok := part.ratio(against, other, phase, m.of)
-					if !ok || ratio.Low <= 1 {
-						continue
-					}
-					ours, _ := part.estimate(against, phase, m.of)
-					theirs, _ := part.estimate(other, phase, m.of)
-					rows = append(rows, []string{part.title(), phase, m.name, other, number(theirs.Median) + m.unit, against, number(ours.Median) + m.unit, interval(ratio)})
+				k := key{phase, other, part.against(other)}
+				ratio, ok := part.ratio(k.against, other, phase, m.of)
+				if !ok || ratio.Low <= notable {
+					continue
 				}
+				if found[k] == nil {
+					order = append(order, k)
+				}
+				found[k], works[k] = append(found[k], ratio), append(works[k], part.title())
 			}
 		}
 	}
-	b.WriteString("## Where another program is better\n\n")
-	if len(rows) == 0 {
-		b.WriteString("In no figure on this page, by more than the interval.\n\n")
-		return
+	var rows [][]string
+	for _, k := range order {
+		rows = append(rows, []string{m.name, k.phase, k.other, k.against, among(found[k]), strings.Join(works[k], "; ")})
 	}
-	b.WriteString("By more than the interval, for the same work:\n\n")
-	table(b, []string{"work", "run", "figure", "better", "", "than", "", "ratio"}, rows)
+	return rows
+}
+
+// among prints an interval, or the least and the greatest of several medians.
+func among(all []measure.Estimate) string {
+	if len(all) == 1 {
+		return interval(all[0])
+	}
+	byMedian := func(a, b measure.Estimate) int { return cmp.Compare(a.Median, b.Median) }
+	least, greatest := number(slices.MinFunc(all, byMedian).Median), number(slices.MaxFunc(all, byMedian).Median)
+	if least == greatest {
+		return least
+	}
+	return least + " to " + greatest
 }
 
 // against returns the way of ordapply that does the same work as a peer: with an apply set if
@@ -188,7 +238,8 @@ func (p Part) names() []string {
 
 // writeLimits prints the table of `make compare-check`.
 func writeLimits(b *strings.Builder, r Results, _ map[string]string) {
-	b.WriteString("## Limits\n\n`make compare-check` fails if one is lost by more than its interval.\n\n")
+	b.WriteString("## Limits\n\n`make compare-check` fails if a limit is not kept: the whole interval is above it. \"Only the interval keeps it\": the median is above it. " +
+		"The interval of a growth lies between the opposite ends of those of both sizes.\n\n")
 	var rows [][]string
 	for _, c := range checks(r) {
 		rows = append(rows, []string{c.what, c.figure, c.limit, c.verdict()})
@@ -228,7 +279,7 @@ func writePeers(b *strings.Builder, r Results, _ map[string]string) {
 	}
 	rows = append(rows, []string{"nelm", "not compared", "the Go module proxy does not serve its module, github.com/werf/nelm", "–"})
 	b.WriteString("## Programs\n\nVersions are those that the Go linker wrote into the programs, which `make compare` builds from their modules. " +
-		"kubectl and kapply have no settings for speed.\n\n")
+		"The documentation of `kubectl apply` and kapply has no settings for speed.\n\n")
 	table(b, []string{"", "version", "apply", "delete"}, rows)
 }
 

@@ -74,7 +74,7 @@ func allPeers() []peer {
 		other("kubectl, server-side", plain, appliers.Kubectl(), "--server-side"),
 		other("kubectl, client-side", plain, appliers.Kubectl()),
 		other("kapp", set, appliers.Kapp()),
-		other("kapp, tuned", set, appliers.Kapp(), "--apply-concurrency=50", "--apply-check-interval=50ms", "--wait-concurrency=50", "--wait-check-interval=100ms"),
+		other("kapp, tuned", set, appliers.Kapp(), "--apply-concurrency=50", "--apply-check-interval=50ms", "--wait-concurrency=50", "--wait-check-interval=100ms", "--kube-api-qps=10000", "--kube-api-burst=10000"),
 		other("kapply", set, appliers.Kapply()),
 		other("kapply, server-side", set, appliers.Kapply(), "--server-side"),
 		other("Helm", set, appliers.Helm()),

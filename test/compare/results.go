@@ -48,8 +48,6 @@ type Taken struct {
 	Commit     string `json:"commit"` // of ordapply; ends in "+" if files were changed since
 	Machine    string `json:"machine"`
 	Kubernetes string `json:"kubernetes,omitempty"`
-	// Collected is set when the API server collected its garbage before each command.
-	Collected bool `json:"collected,omitempty"`
 }
 
 // Sample is one measured process.
