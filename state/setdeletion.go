@@ -210,7 +210,11 @@ func (d SetDeletion) deleteSet(ctx context.Context) (event.Summary, error) {
 		return hooked.summed(summary), err
 	}
 	summary = hooked.summed(summary)
-	notes, err := d.history(set).Drop(activity.For(ctx, "of the history"))
+	var read history.Index
+	if index := set.HistoryIndex(); index != nil {
+		read = *index
+	}
+	notes, err := d.history(set).Drop(activity.For(ctx, "of the history"), read)
 	if err != nil {
 		return summary, err
 	}

@@ -29,7 +29,8 @@ func (w *watched) Create(ctx context.Context, kind kube.Kind, obj *unstructured.
 }
 
 // A run reads the latest history as it begins. As it ends, the history need not be newer than what
-// the run has stored; a run that has stored nothing reads the latest again.
+// the run has stored; a run that has stored nothing reads the latest again. A deletion ends with a history
+// that is not older than that with which it began.
 func testLatest(t *testing.T, h History) {
 	w := &watched{Cluster: h.Cluster}
 	h.Cluster = w
@@ -64,4 +65,12 @@ func testLatest(t *testing.T, h History) {
 		require.Equal(t, 3, index.Newest().Number)
 	}
 	require.Equal(t, []string{""}, w.notOlderThan, "it was listed once")
+
+	index, err := h.ReadIndex(t.Context())
+	require.NoError(t, err)
+	w.notOlderThan = nil
+	_, err = h.Drop(t.Context(), index)
+	require.NoError(t, err)
+	require.Equal(t, []string{index.Newest().head.GetResourceVersion()}, w.notOlderThan)
+	require.Empty(t, statuses(t, h))
 }

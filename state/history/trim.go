@@ -14,9 +14,14 @@ import (
 )
 
 // Drop deletes all revisions, also unreadable ones, and returns the notes on Secrets
-// that look like some.
-func (h History) Drop(ctx context.Context) ([]string, error) {
-	secrets, err := h.Records(ctx)
+// that look like some. before is the index that was read under the same lock: the list need not be
+// newer, so the API server answers at once, also right after writes.
+func (h History) Drop(ctx context.Context, before Index) ([]string, error) {
+	notOlderThan := ""
+	if newest := before.Newest(); newest != nil {
+		notOlderThan = newest.head.GetResourceVersion()
+	}
+	secrets, err := h.records(ctx, notOlderThan)
 	if err != nil {
 		return nil, err
 	}
