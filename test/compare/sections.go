@@ -233,27 +233,60 @@ func writeTries(b *strings.Builder, r Results, _ map[string]string) {
 		"A program succeeds if it ends with exit code 0, all objects are there, and all Pods of a model are ready; the others get three minutes, in which Pods may also become ready after the program has ended. " +
 		"Helm gets a chart with the CustomResourceDefinitions in `crds/`. The loop repeats kubectl every 5 s with the stream as it stands. " +
 		"[Objects that cannot be applied at all](../test/firsttry/streams.go) are left out. Grace is the time in which ordapply waited only for a status that never came. [The results](benchmarks/results.json) have the end of the output of the first failure.\n\n")
-	var rows [][]string
+	var tried []Try
 	for _, p := range parts {
-		for _, t := range p.Tries {
-			if !t.Refused {
-				row := []string{t.Stream, fmt.Sprint(t.Objects), goodOf(t.Good, t.Tries)}
-				for _, a := range appliers.All() {
-					row = append(row, t.tool(a.Name))
-				}
-				rows = append(rows, append(row, t.Loop, number(t.Grace)))
-			}
+		tried = append(tried, slices.DeleteFunc(slices.Clone(p.Tries), func(t Try) bool { return t.Refused })...)
+	}
+	rows := [][]string{always(tried)}
+	for _, t := range tried {
+		row := []string{t.Stream, fmt.Sprint(t.Objects), goodOf(t.Good, t.Tries)}
+		for _, a := range appliers.All() {
+			row = append(row, t.tool(a.Name))
 		}
+		rows = append(rows, append(row, t.Loop, number(t.Grace)))
 	}
 	table(b, []string{"", "objects", "ordapply", "kubectl, server-side", "kapp", "kapply, server-side", "Helm", "kubectl in a loop", "longest grace, s"}, rows)
 }
 
+// always returns the row that says with how many streams and programs each program succeeded in all
+// orders in which it was tried.
+func always(all []Try) []string {
+	good := func(name string) string {
+		count, tried := 0, 0
+		for _, t := range all {
+			of := t.tally(name)
+			if of.Tries > 0 {
+				tried++
+			}
+			if of.Tries > 0 && of.Good == of.Tries {
+				count++
+			}
+		}
+		return "**" + goodOf(count, tried) + "**"
+	}
+	row := []string{"**in all orders**", "", good(plain)}
+	for _, a := range appliers.All() {
+		row = append(row, good(a.Name))
+	}
+	return append(row, "", "")
+}
+
+// tally returns how often a program was tried.
+func (t Try) tally(name string) Tally {
+	if name == plain {
+		return Tally{Tries: t.Tries, Good: t.Good}
+	}
+	at := slices.IndexFunc(t.Tools, func(tool Tally) bool { return tool.Name == name })
+	if at < 0 {
+		return Tally{}
+	}
+	return t.Tools[at]
+}
+
 // tool returns how often another program succeeded; a dash if it was not tried.
 func (t Try) tool(name string) string {
-	for _, tally := range t.Tools {
-		if tally.Name == name {
-			return goodOf(tally.Good, tally.Tries)
-		}
+	if tally := t.tally(name); tally.Tries > 0 {
+		return goodOf(tally.Good, tally.Tries)
 	}
 	return "–"
 }
