@@ -50,7 +50,7 @@ type Apply struct {
 
 	to       func(events.RunStart) report.Reporter // instead of the console; nil: the console
 	followed bool                                  // something that depends on its resources comes after it
-	checks   bool                                  // no run comes after what comes before the first write
+	checks   bool                                  // it is only checked, and no run follows
 }
 
 // NewApply returns the default options.

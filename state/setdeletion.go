@@ -210,11 +210,7 @@ func (d SetDeletion) deleteSet(ctx context.Context) (event.Summary, error) {
 		return hooked.summed(summary), err
 	}
 	summary = hooked.summed(summary)
-	var read history.Index
-	if index := set.HistoryIndex(); index != nil {
-		read = *index
-	}
-	notes, err := d.history(set).Drop(activity.For(ctx, "of the history"), read)
+	notes, err := d.history(set).Drop(activity.For(ctx, "of the history"), set.HistoryIndex())
 	if err != nil {
 		return summary, err
 	}

@@ -127,7 +127,7 @@ func TestFleetOfFourClusters(t *testing.T) {
 			m.proxy.Reset()
 			m.proxy.Inject(nil)
 		}
-		// long enough for what is read beside that
+		// so that what the check reads meanwhile is sent
 		good.proxy.Inject(recorder.Always(recorder.Verb("review", "selfsubjectaccessreviews"), good.proxy.Slowly(time.Second)))
 		out, err := apply(3).CombinedOutput()
 		require.NoError(t, err, string(out))

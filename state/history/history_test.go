@@ -127,7 +127,7 @@ func testRevisions(t *testing.T, h History) {
 	require.Equal(t, 2, entries[0].Layers, "data and web")
 	require.False(t, entries[0].Created.IsZero())
 
-	_, err = h.Drop(t.Context(), Index{})
+	_, err = h.Drop(t.Context(), nil)
 	require.NoError(t, err)
 	require.Empty(t, statuses(t, h))
 }
@@ -280,7 +280,7 @@ func testLarge(t *testing.T, h History) {
 	require.NoError(t, err)
 	require.Equal(t, len(large.Resources), len(read.Resources))
 	require.Equal(t, digestOf(t, large), digestOf(t, *read))
-	_, err = h.Drop(t.Context(), Index{})
+	_, err = h.Drop(t.Context(), nil)
 	require.NoError(t, err)
 	require.Empty(t, statuses(t, h))
 }
@@ -297,7 +297,7 @@ func testDeleted(t *testing.T, h History) {
 	n := begin(t, h, numbered(t, 1))
 	stored, err := h.ReadIndex(t.Context())
 	require.NoError(t, err)
-	_, err = h.Drop(t.Context(), Index{})
+	_, err = h.Drop(t.Context(), nil)
 	require.NoError(t, err)
 	err = h.End(t.Context(), n, Outcome{Status: Deployed})
 	require.EqualError(t, err, "mark revision 1 as deployed of apply set history-deleted/shop: it was deleted in the meantime")

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/ordapply/ordapply/internal/activity"
 	"github.com/ordapply/ordapply/kube"
@@ -27,6 +28,7 @@ type Index struct {
 	highest   int                                  // that the parent vouches for, or any where it says nothing
 	unvouched []string                             // Secrets that are ignored, NAMESPACE/NAME
 	unlisted  []Entry                              // of these, the revisions that the parent does not know, oldest first
+	version   string                               // the highest of the Secrets; "" for none
 	// latest is the resource version of the last Secret that was stored after the index was read;
 	// "" for none. Copies share it.
 	latest *string
@@ -103,6 +105,7 @@ func (h History) readIndex(ctx context.Context, notOlderThan string) (Index, err
 	if err != nil {
 		return s, err
 	}
+	s.version = highestVersion(secrets)
 	for _, secret := range secrets {
 		n := numberOf(secret)
 		s.numbers[n] = true
@@ -133,6 +136,27 @@ func (h History) readIndex(ctx context.Context, notOlderThan string) (Index, err
 		slices.SortFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Number, b.Number) })
 	}
 	return s, nil
+}
+
+// highestVersion returns the highest resource version of objects; "" for none, and where they cannot be
+// compared.
+func highestVersion(objects []*unstructured.Unstructured) string {
+	highest := ""
+	for _, obj := range objects {
+		version := obj.GetResourceVersion()
+		if highest == "" {
+			highest = version
+			continue
+		}
+		order, err := resourceversion.CompareResourceVersion(version, highest)
+		if err != nil {
+			return ""
+		}
+		if order > 0 {
+			highest = version
+		}
+	}
+	return highest
 }
 
 // Records lists the metadata of all Secrets of the history, with one request.

@@ -29,8 +29,8 @@ func (w *watched) Create(ctx context.Context, kind kube.Kind, obj *unstructured.
 }
 
 // A run reads the latest history as it begins. As it ends, the history need not be newer than what
-// the run has stored; a run that has stored nothing reads the latest again. A deletion ends with a history
-// that is not older than that with which it began.
+// the run has stored; a run that has stored nothing reads the latest again. A deletion drops everything
+// that its index had.
 func testLatest(t *testing.T, h History) {
 	w := &watched{Cluster: h.Cluster}
 	h.Cluster = w
@@ -66,11 +66,17 @@ func testLatest(t *testing.T, h History) {
 	}
 	require.Equal(t, []string{""}, w.notOlderThan, "it was listed once")
 
+	leftover := w.stored.DeepCopy() // as a killed run leaves it, newer than the newest revision
+	leftover.SetName("leftover")
+	leftover.SetResourceVersion("")
+	leftover.SetUID("")
+	leftover, err := w.Cluster.Create(t.Context(), kube.CoreKind("secrets"), leftover)
+	require.NoError(t, err)
 	index, err := h.ReadIndex(t.Context())
 	require.NoError(t, err)
 	w.notOlderThan = nil
-	_, err = h.Drop(t.Context(), index)
+	_, err = h.Drop(t.Context(), &index)
 	require.NoError(t, err)
-	require.Equal(t, []string{index.Newest().head.GetResourceVersion()}, w.notOlderThan)
+	require.Equal(t, []string{leftover.GetResourceVersion()}, w.notOlderThan)
 	require.Empty(t, statuses(t, h))
 }

@@ -14,12 +14,12 @@ import (
 )
 
 // Drop deletes all revisions, also unreadable ones, and returns the notes on Secrets
-// that look like some. before is the index that was read under the same lock: the list need not be
-// newer, so the API server answers at once, also right after writes.
-func (h History) Drop(ctx context.Context, before Index) ([]string, error) {
+// that look like some. before is the index that was read under the same lock, nil without one: the list
+// has what that had, but need not be newer, so the API server answers at once, also right after writes.
+func (h History) Drop(ctx context.Context, before *Index) ([]string, error) {
 	notOlderThan := ""
-	if newest := before.Newest(); newest != nil {
-		notOlderThan = newest.head.GetResourceVersion()
+	if before != nil {
+		notOlderThan = before.version
 	}
 	secrets, err := h.records(ctx, notOlderThan)
 	if err != nil {

@@ -72,7 +72,7 @@ func TestForgedRevisionsDoNotCount(t *testing.T) {
 	require.Len(t, stored.Unvouched(), 1)
 	require.Contains(t, stored.Unvouched()[0], "Secret shop/ordapply.shop.v3, Secret shop/ordapply.shop.v999999999")
 	require.Equal(t, 4, carriedOut(t, h, numbered(t, 4), Deployed), "the name of revision 3 is taken")
-	notes, err := h.Drop(t.Context(), Index{})
+	notes, err := h.Drop(t.Context(), nil)
 	require.NoError(t, err)
 	require.Len(t, notes, 1)
 	secrets, err := h.Records(t.Context())
@@ -92,7 +92,7 @@ func TestSecretsThatAreNoRevisions(t *testing.T) {
 		labelled.SetLabels(map[string]string{setLabel: h.Parent.SetID(), RevisionLabel: "1"})
 		cluster.Add(kube.CoreKind("secrets"), labelled)
 		require.Empty(t, statuses(t, h))
-		_, err := h.Drop(t.Context(), Index{})
+		_, err := h.Drop(t.Context(), nil)
 		require.NoError(t, err)
 		require.NotNil(t, cluster.At("secrets/shop/database"))
 	}

@@ -23,7 +23,7 @@ const (
 	chartStyle               = `text{font:12px sans-serif;fill:#333}.grid{stroke:#8884;fill:none}@media(prefers-color-scheme:dark){text{fill:#ccc}}`
 )
 
-// growth draws a figure of all peers by the number of objects, which are counted.
+// growth draws a figure of all peers by the number of objects; counted is what the axis says of them.
 func growth(title, counted string, parts []Part, phase string, of metric) string {
 	var lines []line
 	index := map[string]int{}

@@ -35,14 +35,16 @@ func chained(s Sample) float64  { return s.Critical }
 func grace(s Sample) float64    { return s.Grace }
 
 // over is the time over what any program needs that keeps the order: the longest chain of
-// the objects' own times, or the time until all is ready without an order, if that is longer. A chain
-// that is longer than the run was measured wrong, and counts for nothing.
+// the objects' own times, or the time until all is ready without an order, if that is longer.
 func over(s Sample) float64 {
-	if s.Critical > s.Wall && s.Alone > 0 {
+	if s.isWrong() && s.Alone > 0 {
 		return s.Wall / s.Alone
 	}
 	return s.Wall / max(s.Critical, s.Alone)
 }
+
+// isWrong reports whether a chain is longer than the run that it is a part of: it does not count.
+func (s Sample) isWrong() bool { return s.Critical > s.Wall }
 
 // overAlone is the time over that until all is ready without an order.
 func overAlone(s Sample) float64 { return s.Wall / s.Alone }

@@ -31,14 +31,15 @@ import (
 	"time"
 )
 
+// ownResults is the file of the results of the page in the repository.
+var ownResults = filepath.Join("docs", "benchmarks", "results.json")
+
 // resultsFile returns the file of the results.
-func resultsFile() string {
-	return cmp.Or(os.Getenv("RESULTS"), filepath.Join("docs", "benchmarks", "results.json"))
-}
+func resultsFile() string { return filepath.Clean(cmp.Or(os.Getenv("RESULTS"), ownResults)) }
 
 // pageFolder returns the folder of the page: that of other results is theirs.
 func pageFolder() string {
-	if file := os.Getenv("RESULTS"); file != "" {
+	if file := resultsFile(); file != ownResults {
 		return filepath.Dir(file)
 	}
 	return "docs"

@@ -31,9 +31,9 @@ const intro = `# Benchmarks
 
 ` + "`make compare`" + ` measured everything on this page, all times on one machine, and wrote it; see [Repeat
 it](#repeat-it). A figure is the median, with the interval that contains it with 95 % confidence; with
-six rounds or fewer, that is the range. A ratio is the median of the ratios of each round. A command is killed
-after four minutes: "over 4m0s". It is not repeated after it has failed, nor another program's command after
-it has taken a minute in all rounds together.
+fewer than six rounds it is the range, which has less: 75 % with three. A ratio is the median of the ratios of
+each round. A command is killed after four minutes: "over 4m0s". After one that failed, and after another
+program's has taken a minute in all rounds together, it is not repeated, nor what comes after it.
 
 - first: apply to an empty namespace; no-op: apply the same again; change: apply again, after one object
   was changed; delete: all of it, until it is gone.
@@ -44,11 +44,10 @@ it has taken a minute in all rounds together.
 - time: from the start to the end of the process. CPU and memory: of the client. Requests: those in the
   audit log of the API server.
 
-The control plane runs on the same machine, with an audit log that each request waits for. For ConfigMaps and
-Deployments all programs take turns on one control plane, one process at a time: in each round all of them,
-every second round in reverse. Before each command the API server collects its garbage, so that none pays for
-those before it. With ConfigMaps each program has used the control plane before, so that its caches are filled,
-and no controllers run.
+The control plane runs on the same machine, with an audit log that each request waits for. With ConfigMaps
+and Deployments the programs take turns on one control plane, one process at a time, every second round in
+reverse; before each command the API server collects its garbage, so that none pays for those before it. With
+ConfigMaps each program has used the control plane before, so that its caches are filled, and no controllers run.
 
 `
 
@@ -86,8 +85,8 @@ func writeTaken(b *strings.Builder, r Results, _ map[string]string) {
 		"2. `make engines` and `make redis` build what Flux and Argo CD require. Without them their section stays empty.\n" +
 		"3. `make compare` builds the other programs, measures everything, and writes this page and [its results](benchmarks/results.json): many hours. " +
 		"`WORK=objects SIZES=1000 ROUNDS=6 PEERS='floor;ordapply;kapp' RESULTS=/tmp/mine/results.json` measures one part in minutes, and writes a page of its own beside these results.\n" +
-		"4. `make compare-check` compares the results with the limits, `make compare-repeat OTHER=FILE` with those of another run: ratios repeat on another machine, seconds do not.\n\n" +
-		"These results:\n\n")
+		"4. `make compare-check` compares the results with all limits: one that was not measured is not kept. `make compare-repeat OTHER=FILE` compares them with those of another run, seconds only with those of the same machine.\n\n" +
+		"These results, whose rounds `ROUNDS` and `SHUFFLES` choose:\n\n")
 	var rows [][]string
 	for _, p := range r.Parts {
 		row := []string{r.inRounds(p), p.Taken.Date, p.Taken.Commit, p.Taken.Machine}

@@ -14,10 +14,10 @@ import (
 type repeated struct {
 	what       string
 	first, now measure.Estimate
-	limited    bool // the figure has a limit
+	limited    bool // the figure has a limit, and can be repeated
 }
 
-// verdict compares the intervals, which a single round does not have. Of all these figures, less is better.
+// verdict compares the intervals, which a single round does not have.
 func (r repeated) verdict() string {
 	switch {
 	case r.first.N < 2 || r.now.N < 2:
@@ -36,15 +36,30 @@ const (
 	higher = "HIGHER"
 )
 
+// isTime reports whether a figure is in seconds, which another machine does not repeat.
+func (c check) isTime() bool { return strings.HasSuffix(c.limit, " s") }
+
+// sameMachine reports whether the same machine measured all times of two results.
+func (r Results) sameMachine(other Results) bool {
+	machines := map[string]bool{}
+	for _, p := range slices.Concat(r.Parts, other.Parts) {
+		if p.Tries == nil {
+			machines[p.Taken.Machine] = true
+		}
+	}
+	return len(machines) == 1
+}
+
 // repeats returns the figures of limits that both results have, and the ratios of ordapply's
 // figures to those of its peers.
 func repeats(first, now Results) []repeated {
 	var found []repeated
+	here := now.sameMachine(first)
 	again := checks(now)
 	for _, c := range checks(first) {
 		at := slices.IndexFunc(again, func(other check) bool { return other.what == c.what && other.measured })
 		if c.measured && at >= 0 {
-			found = append(found, repeated{c.what, c.estimate, again[at].estimate, true})
+			found = append(found, repeated{c.what, c.estimate, again[at].estimate, here || !c.isTime()})
 		}
 	}
 	for _, part := range now.Parts {

@@ -186,7 +186,7 @@ func writeFunction(b *strings.Builder, r Results, _ map[string]string) {
 // writePrograms prints how long the installs of programs take.
 func writePrograms(b *strings.Builder, r Results, _ map[string]string) {
 	if parts := r.of("programs"); len(parts) > 0 {
-		b.WriteString("## Until a program is ready\n\n[Models of programs](../test/unkind/doc.go) whose Pods wait for other objects, measured as the real streams below. A dash is a figure that was not taken.\n\n")
+		b.WriteString("## Until a program is ready\n\n[Models of programs](../test/unkind/doc.go) whose Pods wait for other objects, measured as the real streams below.\n\n")
 		writeInstalls(b, parts)
 	}
 }
@@ -203,7 +203,7 @@ func writeStreams(b *strings.Builder, r Results, _ map[string]string) {
 		"- By itself: `kubectl apply --server-side` of everything but fields that are null, every 0.2 s again of what was refused, and until all is ready. Only Helm's hooks before the install come first.\n" +
 		"- Chain: in the run of ordapply, the longest chain of the objects' own times along the edges and layers of its plan, each from the request that wrote it to the version that was ready, or accepted where the next one needs no more. " +
 		"A gate that yielded does not count, nor does the time for which it held what came after.\n" +
-		"- At least: the longer of both; a chain that is longer than the run was measured wrong, and does not count. By itself contains the time of kubectl's tries, so ordapply can be below it.\n" +
+		"- At least: the longer of both. A dash is a chain that was longer than its run, and does not count. By itself contains the time of kubectl's tries, so ordapply can be below it.\n" +
 		"- ordapply: the whole command. Grace is included: the time in which it waited only for a status that never came.\n\n")
 	writeInstalls(b, parts)
 }
@@ -215,8 +215,8 @@ func writeInstalls(b *strings.Builder, parts []Part) {
 		for _, of := range []metric{own, chained, wall, grace, overAlone, over} {
 			row = append(row, p.cell(plain, "ready", of, 1))
 		}
-		if p.Objects == 0 { // measured before chains were
-			row[1], row[3] = "–", "–"
+		if slices.ContainsFunc(p.Samples, Sample.isWrong) {
+			row[3] = "–"
 		}
 		rows = append(rows, row)
 	}
@@ -229,7 +229,7 @@ func writeTries(b *strings.Builder, r Results, _ map[string]string) {
 	if len(parts) == 0 {
 		return
 	}
-	b.WriteString("## The first try\n\nReal streams, and the same models of programs, each time on an empty control plane with what the stream expects: as the stream stands, and shuffled. " +
+	b.WriteString("## The first try\n\nReal streams, and the same models of programs, each time on an empty control plane with what the stream expects: as the stream stands, and shuffled: ordapply in as many orders as its column says, the others in as many of these as theirs. " +
 		"A program succeeds if it ends with exit code 0, all objects are there, and all Pods of a model are ready; the others get three minutes, in which Pods may also become ready after the program has ended. " +
 		"Helm gets a chart with the CustomResourceDefinitions in `crds/`. The loop repeats kubectl every 5 s with the stream as it stands. " +
 		"[Objects that cannot be applied at all](../test/firsttry/streams.go) are left out. Grace is the time in which ordapply waited only for a status that never came. [The results](benchmarks/results.json) have the end of the output of the first failure.\n\n")
@@ -261,6 +261,9 @@ func always(all []Try) []string {
 			if of.Tries > 0 && of.Good == of.Tries {
 				count++
 			}
+		}
+		if tried == 0 {
+			return "–"
 		}
 		return "**" + goodOf(count, tried) + "**"
 	}

@@ -64,7 +64,8 @@ type moment struct {
 }
 
 // moments are the times of the objects that an audit log has, one after another if an object was
-// deleted and created again, as a hook for its next run is.
+// deleted and created again, as a hook for its next run is. Only of the first is known when it was ready: the
+// others count until they are accepted.
 type moments map[auditlog.Key][]*moment
 
 // momentsOf reads what an agent has written, and when the observer saw it ready.
@@ -179,7 +180,7 @@ type chains struct {
 	begins  map[object.ID]time.Duration // of the resources whose begin is known
 }
 
-// of returns the times of a resource, which a run creates once.
+// of returns the times of a resource, which is not a hook: its first ones.
 func (c chains) of(id object.ID) (moment, bool) {
 	at, _, sent := c.moments.of(id)
 	return at, sent
@@ -202,6 +203,7 @@ func (c chains) begin(s plannedStep) time.Duration {
 		if n.Gate == "ready" && !at.sent.Before(before.early) {
 			own = before.ready.Sub(before.sent)
 		}
+		own = min(own, at.sent.Sub(before.sent)) // a watch may have seen it before the answer
 		latest = max(latest, c.begin(c.steps[n.ID])+own)
 	}
 	c.begins[s.ID] = latest
