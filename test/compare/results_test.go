@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -384,6 +385,30 @@ func TestPageIsOfTheResults(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, string(got), "%s: go run ./test/compare page", name)
 	}
+}
+
+// The first attempts in the README are those of the results.
+func TestReadmeHasTheFirstTries(t *testing.T) {
+	r, err := load(filepath.Join("..", "..", ownResults))
+	require.NoError(t, err)
+	var tries []Try
+	for _, p := range r.of("tries") {
+		tries = append(tries, p.Tries...)
+	}
+	good := map[string]int{}
+	all := slices.DeleteFunc(tries, func(t Try) bool { return t.Refused })
+	for _, t := range all {
+		for _, name := range []string{plain, "kapp", "helm", "kubectl"} {
+			if tally := t.tally(name); tally.Tries > 1 && tally.Good == tally.Tries {
+				good[name]++
+			}
+		}
+	}
+	require.Equal(t, len(all), good[plain])
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	require.NoError(t, err)
+	words := strings.Join(strings.Fields(string(readme)), " ")
+	require.Contains(t, words, fmt.Sprintf("all of [%d streams and models](docs/benchmarks.md#the-first-try) at the first attempt, also shuffled (kapp %d, Helm %d, kubectl %d)", len(all), good["kapp"], good["helm"], good["kubectl"]))
 }
 
 func TestNumbers(t *testing.T) {

@@ -243,9 +243,9 @@ func writeTries(b *strings.Builder, r Results, _ map[string]string) {
 		for _, a := range appliers.All() {
 			row = append(row, t.tool(a.Name))
 		}
-		rows = append(rows, append(row, t.Loop, number(t.Grace)))
+		rows = append(rows, append(row, strings.TrimSuffix(t.Loop, " rounds"), number(t.Grace)))
 	}
-	table(b, []string{"", "objects", "ordapply", "kubectl, server-side", "kapp", "kapply, server-side", "Helm", "kubectl in a loop", "longest grace, s"}, rows)
+	table(b, []string{"", "objects", "ordapply", "kubectl, server-side", "kapp", "kapply, server-side", "Helm", "rounds of kubectl in a loop", "longest grace, s"}, rows)
 }
 
 // always returns the row that says with how many streams and programs each program succeeded in all
