@@ -68,6 +68,8 @@ func command(args []string) error {
 		return writePage(results, pageFolder())
 	case len(args) == 1 && args[0] == "check":
 		return printChecks(os.Stdout, results)
+	case len(args) == 2 && args[0] == "repeat" && args[1] == "":
+		return errors.New("name the results of the other run: make compare-repeat OTHER=FILE")
 	case len(args) == 2 && args[0] == "repeat":
 		other, err := load(args[1])
 		if err == nil && len(other.Parts) == 0 {

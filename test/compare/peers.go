@@ -87,6 +87,15 @@ func choosePeers(names ...string) []peer {
 	return slices.DeleteFunc(allPeers(), func(p peer) bool { return len(names) > 0 && !slices.Contains(names, p.name) })
 }
 
+// peerNames returns the names of all peers.
+func peerNames() []string {
+	var names []string
+	for _, p := range allPeers() {
+		names = append(names, p.name)
+	}
+	return names
+}
+
 // commands returns the command lines of a peer for people.
 func (p peer) commands() map[string]string {
 	t := target{Kubeconfig: "KUBECONFIG", Namespace: "NS", Dir: "DIR"}

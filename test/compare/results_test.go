@@ -306,6 +306,15 @@ func TestRepeatOnAnotherMachine(t *testing.T) {
 	require.ErrorContains(t, printRepeat(io.Discard, planned("one", 1), planned("one", 2)), "of 2 figures of limits, 0 are lower and 1 higher")
 }
 
+// A name that is wrong is answered with those that are right.
+func TestWrongChoices(t *testing.T) {
+	t.Setenv("RESULTS", filepath.Join("..", "..", ownResults))
+	require.EqualError(t, command([]string{"repeat", ""}), "name the results of the other run: make compare-repeat OTHER=FILE")
+	t.Setenv("PEERS", "kap")
+	_, err := environment()
+	require.ErrorContains(t, err, `PEERS: no peer is called "kap"; known: floor; ordapply; ordapply, apply set; `)
+}
+
 func TestPageOfOtherResults(t *testing.T) {
 	for results, want := range map[string]string{"": "docs", "./docs/benchmarks/results.json": "docs", "/tmp/mine/results.json": "/tmp/mine"} {
 		t.Setenv("RESULTS", results)

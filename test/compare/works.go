@@ -78,7 +78,7 @@ func environment() (c choice, err error) {
 	for i, peer := range c.peers {
 		c.peers[i] = strings.TrimSpace(peer)
 		if len(choosePeers(c.peers[i])) == 0 {
-			return c, fmt.Errorf("PEERS: no peer is called %q", c.peers[i])
+			return c, fmt.Errorf("PEERS: no peer is called %q; known: %s", c.peers[i], strings.Join(peerNames(), "; "))
 		}
 	}
 	for _, text := range strings.FieldsFunc(os.Getenv("SIZES"), comma) {
