@@ -85,7 +85,7 @@ func writeTaken(b *strings.Builder, r Results, _ map[string]string) {
 		"2. `make engines` and `make redis` build what Flux and Argo CD require. Without them their section stays empty.\n" +
 		"3. `make compare` builds the other programs, measures everything, and writes this page and [its results](benchmarks/results.json): many hours. " +
 		"`WORK=objects SIZES=1000 ROUNDS=6 PEERS='floor;ordapply;kapp' RESULTS=/tmp/mine/results.json` measures one part in minutes, and writes a page of its own beside these results.\n" +
-		"4. `make compare-check` compares the results with all limits: one that was not measured is not kept. `make compare-repeat OTHER=FILE` compares them with those of another run, seconds only with those of the same machine.\n\n" +
+		"4. `make compare-check` compares the results with all limits: one that was not measured is not kept. `make compare-repeat OTHER=FILE` compares them with those of another run: an interval that lies apart by more than 2 % is another result. Seconds are compared only with those of the same machine.\n\n" +
 		"These results, whose rounds `ROUNDS` and `SHUFFLES` choose:\n\n")
 	var rows [][]string
 	for _, p := range r.Parts {
@@ -139,7 +139,8 @@ func metrics() []named {
 	return []named{{"time", wall}, {"CPU", cpu}, {"memory", peak}, {"requests", requests}}
 }
 
-// notable is the least ratio that is listed: a hundredth more is no reason to choose a program.
+// notable is the least ratio that counts as a difference: a hundredth more is no reason to choose a
+// program, and none to call a run another result.
 const notable = 1.02
 
 // writeBetter lists the figures in which a peer is better than ordapply for the same work, by more

@@ -17,13 +17,16 @@ type repeated struct {
 	limited    bool // the figure has a limit, and can be repeated
 }
 
-// verdict compares the intervals, which a single round does not have.
+// verdict compares the intervals, which a single round does not have. Those of counts and of
+// what is hardly noisy have no width, so that less than a notable ratio between them is none.
 func (r repeated) verdict() string {
 	switch {
 	case r.first.N < 2 || r.now.N < 2:
 		return "one round"
 	case r.first.Low <= r.now.High && r.now.Low <= r.first.High:
 		return "overlap"
+	case r.first.Low <= r.now.High*notable && r.now.Low <= r.first.High*notable:
+		return "within 2 %"
 	case r.now.High < r.first.Low:
 		return lower
 	}
@@ -106,7 +109,7 @@ func printRepeat(out io.Writer, first, now Results) error {
 	case limits == 0:
 		return fmt.Errorf("the results have no figure of a limit in common")
 	case verdicts[lower]+verdicts[higher] > 0:
-		return fmt.Errorf("of %d figures of limits, %d are lower and %d higher than those of the other run by more than their intervals", limits, verdicts[lower], verdicts[higher])
+		return fmt.Errorf("of %d figures of limits, %d are lower and %d higher than those of the other run by more than their intervals and 2 %%", limits, verdicts[lower], verdicts[higher])
 	}
 	return nil
 }

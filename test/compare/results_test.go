@@ -281,8 +281,13 @@ func TestRepeat(t *testing.T) {
 	require.NoError(t, printRepeat(&out, run(1, 1.05, 3), run(2, 2.1, 4)))
 	require.Regexp(t, `(?m)^overlap +first apply of 1,000 objects over the floor, ordapply +1\.05 \(1\.05–1\.05\) +3 +1\.05 \(1\.05–1\.05\) +4$`, out.String())
 	require.Regexp(t, `(?m)^overlap +objects, 1,000, no-op, time: ordapply over floor +1\.05 .* 3 `, out.String())
-	require.EqualError(t, printRepeat(io.Discard, run(1, 1.05, 3), run(1, 1.2, 3)), "of 1 figures of limits, 0 are lower and 1 higher than those of the other run by more than their intervals")
-	require.EqualError(t, printRepeat(io.Discard, run(1, 1.05, 3), run(1, 0.9, 3)), "of 1 figures of limits, 1 are lower and 0 higher than those of the other run by more than their intervals")
+	require.EqualError(t, printRepeat(io.Discard, run(1, 1.05, 3), run(1, 1.2, 3)), "of 1 figures of limits, 0 are lower and 1 higher than those of the other run by more than their intervals and 2 %")
+	require.EqualError(t, printRepeat(io.Discard, run(1, 1.05, 3), run(1, 0.9, 3)), "of 1 figures of limits, 1 are lower and 0 higher than those of the other run by more than their intervals and 2 %")
+	for _, now := range []float64{1.035, 1.065} {
+		out.Reset()
+		require.NoError(t, printRepeat(&out, run(1, 1.05, 3), run(1, now, 3)))
+		require.Regexp(t, `(?m)^within 2 % +first apply of 1,000 objects`, out.String())
+	}
 	out.Reset()
 	require.NoError(t, printRepeat(&out, run(1, 1.05, 3), run(1, 1.2, 1)))
 	require.Contains(t, out.String(), "one round", "a single value has no interval")
