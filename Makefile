@@ -216,7 +216,7 @@ bench: build localcluster emit-peers ## measure speed and memory against their l
 	$(GO) run ./test/bench first-apply chain ordering crds no-op memory documents
 
 .PHONY: compare
-compare: build localcluster kustomize emit-peers $(BIN)/helm-referee ## measure ordapply beside kubectl, kapp, kapply and Helm, and Flux and Argo CD where make engines has built them, collect the results in docs/benchmarks/results.json, and write docs/benchmarks.md (hours); WORK=objects,plan SIZES=100,1000 DELAYS=5ms ROUNDS=2 PEERS='kapp;Helm' choose a part, RESULTS=FILE other results, RESUME=1 goes on with a run that was stopped; results are of one machine: a part on another needs RESULTS=FILE
+compare: build localcluster kustomize emit-peers $(BIN)/helm-referee ## measure ordapply beside kubectl, kapp, kapply and Helm, and Flux and Argo CD where make engines has built them, collect the results in docs/benchmarks/results.json, and write docs/benchmarks.md (hours); WORK=objects,plan SIZES=100,1000 DELAYS=5ms ROUNDS=2 PEERS='kapp;Helm' choose a part, AS=FILE the parts, programs and rounds of other results, RESULTS=FILE other results, RESUME=1 goes on with a run that was stopped; results are of one machine: a part on another needs RESULTS=FILE
 	$(GO) run ./test/compare run
 	$(GO) run ./test/compare page
 

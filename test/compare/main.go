@@ -13,6 +13,7 @@
 //	SIZES=100,1000 DELAYS=5ms ROUNDS=3 PEERS="kapp;Helm"
 //	TRY="flux vault" SHUFFLES=10  # the streams and programs, and in how many orders they are tried
 //	TOOLS=kapp,helm TOOL_TRIES=3  # the other programs that are tried, and in how many of the orders
+//	AS=FILE                       # instead: the parts of other results, with their programs and in as many rounds; WORK chooses among them
 //	RESUME=1                      # leaves out what the results have in as many rounds, except programs, streams and engines
 //	RESULTS=FILE                  # other results
 package main

@@ -85,8 +85,10 @@ func writeTaken(b *strings.Builder, r Results, _ map[string]string) {
 		"2. `make engines` and `make redis` build what Flux and Argo CD require. Without them their section stays empty.\n" +
 		"3. `make compare` builds the other programs, measures everything, and writes this page and [its results](benchmarks/results.json): many hours. " +
 		"`WORK=objects SIZES=1000 ROUNDS=6 PEERS='floor;ordapply;kapp' RESULTS=/tmp/mine/results.json` measures one part in minutes, and writes a page of its own beside these results.\n" +
-		"4. `make compare-check` compares the results with all limits: one that was not measured is not kept. `make compare-repeat OTHER=FILE` compares them with those of another run: an interval that lies apart by more than 2 % is another result. Seconds are compared only with those of the same machine.\n\n" +
-		"These results, whose rounds `ROUNDS` and `SHUFFLES` choose:\n\n")
+		"4. `make compare-check` compares the results with all limits: one that was not measured is not kept.\n" +
+		"5. `make compare AS=docs/benchmarks/results.json RESULTS=/tmp/again/results.json` measures what this page has, with the same programs and rounds; with `WORK=objects,graphs` only these. " +
+		"`make compare-repeat RESULTS=/tmp/again/results.json OTHER=docs/benchmarks/results.json` compares both runs: an interval that lies apart by more than 2 % is another result. Seconds are compared only on the same machine.\n\n" +
+		"These results, whose programs `PEERS` and whose rounds `ROUNDS` and `SHUFFLES` chose:\n\n")
 	var rows [][]string
 	for _, p := range r.Parts {
 		row := []string{r.inRounds(p), p.Taken.Date, p.Taken.Commit, p.Taken.Machine}

@@ -117,6 +117,47 @@ func TestResume(t *testing.T) {
 	require.EqualError(t, err, `TRY: no stream or program is called "fluxx"`)
 }
 
+// AS chooses what other results have: the same parts, each in as many rounds and with the same programs.
+func TestMeasureAsOtherResults(t *testing.T) {
+	file := filepath.Join("..", "..", ownResults)
+	page, err := load(file)
+	require.NoError(t, err)
+	t.Setenv("AS", file)
+	parts, err := chosen(Results{})
+	require.NoError(t, err)
+	require.NotEmpty(t, parts)
+	for _, p := range page.Parts {
+		named := slices.IndexFunc(parts, func(m measurement) bool { return m.of.same(p) || m.of.same(Part{Work: p.Work}) })
+		require.GreaterOrEqual(t, named, 0, p.title())
+		require.Equal(t, p.rounds(), parts[named].rounds, p.title())
+	}
+
+	few := lives(20_000, map[string]float64{floor: 1, plain: 1, "kubectl, server-side": 3}, 4)
+	require.Equal(t, choice{sizes: []int{20_000}, rounds: 4, peers: few.names()}, few.choice())
+	tried := Part{Work: "tries", Name: "flux", Tries: []Try{{Tries: 11, Tools: []Tally{{Tries: 3}}}}}
+	require.Equal(t, choice{tries: []string{"flux"}, rounds: 11, shuffles: 10, toolTries: 3}, tried.choice())
+
+	t.Setenv("WORK", "far")
+	parts, err = chosen(Results{})
+	require.NoError(t, err)
+	for _, m := range parts {
+		require.Positive(t, m.of.Delay)
+	}
+	t.Setenv("WORK", "scale")
+	parts, err = chosen(Results{})
+	require.NoError(t, err)
+	require.Len(t, parts, 1)
+	require.Equal(t, 50_000, parts[0].of.Size)
+
+	t.Setenv("AS", filepath.Join(t.TempDir(), "few.json"))
+	require.NoError(t, collected(t, few).save(os.Getenv("AS")))
+	_, err = chosen(Results{})
+	require.EqualError(t, err, "WORK: the results that AS names have no part of scale")
+	t.Setenv("PEERS", "kapp")
+	_, err = chosen(Results{})
+	require.EqualError(t, err, "AS and PEERS: the results that AS names already choose that; only WORK chooses among their parts")
+}
+
 // Two generations of a CPU have the same name in a cloud.
 func TestAMachineIsKnownByItsGenerationOfCPU(t *testing.T) {
 	of := func(text string) string {

@@ -228,6 +228,15 @@ func chosen(r Results) ([]measurement, error) {
 			parts = append(parts, work.parts...)
 		}
 	}
+	if os.Getenv("AS") != "" {
+		other, err := like()
+		if err != nil {
+			return nil, err
+		}
+		if parts, err = other.measurements(c.works); err != nil {
+			return nil, err
+		}
+	}
 	var errs []error
 	for _, name := range c.works {
 		if !slices.Contains(known, name) {
