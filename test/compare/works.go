@@ -69,7 +69,7 @@ type choice struct {
 
 // everything reports whether the environment chooses no part of the work or of the peers.
 func everything() bool {
-	return !slices.ContainsFunc([]string{"WORK", "PEERS", "TRY", "SIZES", "DELAYS"}, func(name string) bool { return os.Getenv(name) != "" })
+	return !slices.ContainsFunc([]string{"WORK", "PEERS", "TRY", "SIZES", "DELAYS", "AS"}, func(name string) bool { return os.Getenv(name) != "" })
 }
 
 func environment() (c choice, err error) {
@@ -228,19 +228,19 @@ func chosen(r Results) ([]measurement, error) {
 			parts = append(parts, work.parts...)
 		}
 	}
+	var errs []error
+	for _, name := range c.works {
+		if !slices.Contains(known, name) {
+			errs = append(errs, fmt.Errorf("WORK: no work is called %q; known: %s", name, strings.Join(known, ", ")))
+		}
+	}
 	if os.Getenv("AS") != "" {
 		other, err := like()
 		if err != nil {
 			return nil, err
 		}
 		if parts, err = other.measurements(c.works); err != nil {
-			return nil, err
-		}
-	}
-	var errs []error
-	for _, name := range c.works {
-		if !slices.Contains(known, name) {
-			errs = append(errs, fmt.Errorf("WORK: no work is called %q; known: %s", name, strings.Join(known, ", ")))
+			return nil, errors.Join(append(errs, err)...)
 		}
 	}
 	parts = slices.DeleteFunc(parts, func(m measurement) bool { return c.resume && r.find(m.of).rounds() >= m.rounds })
