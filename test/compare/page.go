@@ -13,9 +13,14 @@ import (
 	"github.com/ordapply/ordapply/test/measure"
 )
 
-// writePage writes benchmarks.md and its pictures into a folder.
+// writePage writes benchmarks.md and its pictures into a folder, which may have the results of
+// another day in benchmarks/repeated.json.
 func writePage(r Results, folder string) error {
-	text, pictures := page(r)
+	again, err := load(filepath.Join(folder, "benchmarks", "repeated.json"))
+	if err != nil {
+		return err
+	}
+	text, pictures := page(r, again)
 	if err := os.MkdirAll(filepath.Join(folder, "benchmarks"), 0o755); err != nil {
 		return err
 	}
@@ -51,13 +56,16 @@ ConfigMaps each program has used the control plane before, so that its caches ar
 
 `
 
-// page renders the results: the page, and its pictures by name.
-func page(r Results) (text string, pictures map[string]string) {
+// page renders the results, beside those of another day if there are any: the page, and its
+// pictures by name.
+func page(r, again Results) (text string, pictures map[string]string) {
 	var b strings.Builder
 	b.WriteString(intro)
 	pictures = map[string]string{}
+	limits := func(b *strings.Builder, r Results, _ map[string]string) { writeLimits(b, r, again) }
+	repeated := func(b *strings.Builder, r Results, _ map[string]string) { writeRepeated(b, r, again) }
 	sections := []func(*strings.Builder, Results, map[string]string){
-		writeMachines, writeBetter, writeObjects, writeFar, writeSlopes, writeGraphs, writePlan, writeFunction, writePrograms, writeStreams, writeEngines, writeTries, writeLimits, writeFailures, writePeers, writeTaken,
+		writeMachines, writeBetter, writeObjects, writeFar, writeSlopes, writeGraphs, writePlan, writeFunction, writePrograms, writeStreams, writeEngines, writeTries, limits, repeated, writeFailures, writePeers, writeTaken,
 	}
 	for _, section := range sections {
 		section(&b, r, pictures)
@@ -87,7 +95,7 @@ func writeTaken(b *strings.Builder, r Results, _ map[string]string) {
 		"`WORK=objects SIZES=1000 ROUNDS=6 PEERS='floor;ordapply;kapp' RESULTS=/tmp/mine/results.json` measures one part in minutes, and writes a page of its own beside these results.\n" +
 		"4. `make compare-check` compares the results with all limits: one that was not measured is not kept.\n" +
 		"5. `make compare AS=docs/benchmarks/results.json RESULTS=/tmp/again/results.json` measures what this page has, with the same programs and rounds; with `WORK=objects,graphs` only these. " +
-		"`make compare-repeat RESULTS=/tmp/again/results.json OTHER=docs/benchmarks/results.json` compares both runs: an interval that lies apart by more than 2 % is another result. Seconds are compared only on the same machine.\n\n" +
+		"`make compare-repeat RESULTS=/tmp/again/results.json OTHER=docs/benchmarks/results.json` compares both runs: an interval that lies apart by more than 2 % is another result. Seconds are compared only on the same machine. A copy of those results as benchmarks/repeated.json is compared on the page: `go run ./test/compare page`.\n\n" +
 		"These results, whose programs `PEERS` and whose rounds `ROUNDS` and `SHUFFLES` chose:\n\n")
 	var rows [][]string
 	for _, p := range r.Parts {
@@ -239,14 +247,30 @@ func (p Part) names() []string {
 }
 
 // writeLimits prints the table of `make compare-check`.
-func writeLimits(b *strings.Builder, r Results, _ map[string]string) {
+func writeLimits(b *strings.Builder, r, again Results) {
 	b.WriteString("## Limits\n\n`make compare-check` fails if a limit is not kept: the whole interval is above it. \"Only the interval keeps it\": the median is above it. " +
 		"The interval of a growth lies between the opposite ends of those of both sizes.\n\n")
+	head := []string{"", "figure", "limit", ""}
+	other := map[string]check{}
+	if len(again.Parts) > 0 {
+		head = append(head, "[repeated](#repeated)", "")
+		for _, c := range checks(again) {
+			other[c.what] = c
+		}
+	}
 	var rows [][]string
 	for _, c := range checks(r) {
-		rows = append(rows, []string{c.what, c.figure, c.limit, c.verdict()})
+		row := []string{c.what, c.figure, c.limit, c.verdict()}
+		switch o := other[c.what]; {
+		case len(other) == 0:
+		case o.measured:
+			row = append(row, o.figure, o.verdict())
+		default:
+			row = append(row, "–", "")
+		}
+		rows = append(rows, row)
 	}
-	table(b, []string{"", "figure", "limit", ""}, rows)
+	table(b, head, rows)
 }
 
 // writeFailures lists the errors of peers.

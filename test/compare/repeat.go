@@ -22,7 +22,7 @@ type repeated struct {
 func (r repeated) verdict() string {
 	switch {
 	case r.first.N < 2 || r.now.N < 2:
-		return "one round"
+		return single
 	case r.first.Low <= r.now.High && r.now.Low <= r.first.High:
 		return "overlap"
 	case r.first.Low <= r.now.High*notable && r.now.Low <= r.first.High*notable:
@@ -33,11 +33,56 @@ func (r repeated) verdict() string {
 	return higher
 }
 
-// What is said of intervals that lie apart.
+// What is said of figures without an interval, and of intervals that lie apart.
 const (
+	single = "one round"
 	lower  = "LOWER"
 	higher = "HIGHER"
 )
+
+// chance is how probably the intervals of two equal figures lie apart: all rounds of one run are
+// less than all of the other. From six rounds on, intervals contain the median with 95 %, and
+// the chance is about that of six.
+func (r repeated) chance() float64 {
+	n, m := min(r.first.N, 6), min(r.now.N, 6)
+	chance := 2.0
+	for i := range n {
+		chance *= float64(i+1) / float64(m+i+1)
+	}
+	return chance
+}
+
+// repetition counts the verdicts of figures.
+type repetition struct {
+	verdicts map[string]int
+	chance   float64 // how many intervals of equal figures would lie apart
+}
+
+func (r *repetition) add(figure repeated) {
+	if r.verdicts == nil {
+		r.verdicts = map[string]int{}
+	}
+	r.verdicts[figure.verdict()]++
+	if figure.verdict() != single {
+		r.chance += figure.chance()
+	}
+}
+
+func (r repetition) compared() int {
+	n := 0
+	for verdict, count := range r.verdicts {
+		if verdict != single {
+			n += count
+		}
+	}
+	return n
+}
+
+// String says how many intervals lie apart.
+func (r repetition) String() string {
+	return fmt.Sprintf("of %d figures, %d are lower and %d higher by more than their intervals and 2 %%; of as many equal figures, %.0f would be by chance",
+		r.compared(), r.verdicts[lower], r.verdicts[higher], r.chance)
+}
 
 // isTime reports whether a figure is in seconds, which another machine does not repeat.
 func (c check) isTime() bool { return strings.HasSuffix(c.limit, " s") }
@@ -94,22 +139,51 @@ func repeats(first, now Results) []repeated {
 func printRepeat(out io.Writer, first, now Results) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "INTERVALS\tFIGURE\tOTHER\tROUNDS\tTHESE\tROUNDS")
-	limits, verdicts := 0, map[string]int{}
+	var limits repetition
 	for _, r := range repeats(first, now) {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%d\n", r.verdict(), r.what, interval(r.first), r.first.N, interval(r.now), r.now.N)
 		if r.limited {
-			limits++
-			verdicts[r.verdict()]++
+			limits.add(r)
 		}
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	switch {
-	case limits == 0:
+	case len(limits.verdicts) == 0:
 		return fmt.Errorf("the results have no figure of a limit in common")
-	case verdicts[lower]+verdicts[higher] > 0:
-		return fmt.Errorf("of %d figures of limits, %d are lower and %d higher than those of the other run by more than their intervals and 2 %%", limits, verdicts[lower], verdicts[higher])
+	case limits.verdicts[lower]+limits.verdicts[higher] > 0:
+		return fmt.Errorf("limits: %s", limits)
 	}
 	return nil
+}
+
+// writeRepeated compares the results with those of another day.
+func writeRepeated(b *strings.Builder, r, again Results) {
+	if len(again.Parts) == 0 {
+		return
+	}
+	var taken []string
+	for _, p := range again.Parts {
+		if text := fmt.Sprintf("on %s with ordapply at commit %s (%s)", p.Taken.Date, p.Taken.Commit, p.Taken.Machine); !slices.Contains(taken, text) {
+			taken = append(taken, text)
+		}
+	}
+	var rows [][]string
+	var limits, others repetition
+	for _, figure := range repeats(r, again) {
+		kind := "other"
+		if figure.limited {
+			kind = "limit"
+			limits.add(figure)
+		} else {
+			others.add(figure)
+		}
+		if verdict := figure.verdict(); verdict == lower || verdict == higher {
+			rows = append(rows, []string{figure.what, kind, interval(figure.first), interval(figure.now), strings.ToLower(verdict)})
+		}
+	}
+	fmt.Fprintf(b, "## Repeated\n\nMeasured again %s: [results](benchmarks/repeated.json).\n\n- Limits: %s.\n- Others, which are ratios to other programs, and seconds of another machine: %s.\n\n"+
+		"Those that are:\n\n", strings.Join(taken, "; "), limits, others)
+	table(b, []string{"", "", "figure", "repeated", ""}, rows)
 }

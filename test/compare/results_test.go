@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/test/corpora"
+	"github.com/ordapply/ordapply/test/measure"
 )
 
 // lives returns a part with one sample a round of each peer, with these seconds in each phase.
@@ -327,8 +328,8 @@ func TestRepeat(t *testing.T) {
 	require.NoError(t, printRepeat(&out, run(1, 1.05, 3), run(2, 2.1, 4)))
 	require.Regexp(t, `(?m)^overlap +first apply of 1,000 objects over the floor, ordapply +1\.05 \(1\.05–1\.05\) +3 +1\.05 \(1\.05–1\.05\) +4$`, out.String())
 	require.Regexp(t, `(?m)^overlap +objects, 1,000, no-op, time: ordapply over floor +1\.05 .* 3 `, out.String())
-	require.EqualError(t, printRepeat(io.Discard, run(1, 1.05, 3), run(1, 1.2, 3)), "of 1 figures of limits, 0 are lower and 1 higher than those of the other run by more than their intervals and 2 %")
-	require.EqualError(t, printRepeat(io.Discard, run(1, 1.05, 3), run(1, 0.9, 3)), "of 1 figures of limits, 1 are lower and 0 higher than those of the other run by more than their intervals and 2 %")
+	require.EqualError(t, printRepeat(io.Discard, run(1, 1.05, 3), run(1, 1.2, 3)), "limits: of 1 figures, 0 are lower and 1 higher by more than their intervals and 2 %; of as many equal figures, 0 would be by chance")
+	require.EqualError(t, printRepeat(io.Discard, run(1, 1.05, 3), run(1, 0.9, 3)), "limits: of 1 figures, 1 are lower and 0 higher by more than their intervals and 2 %; of as many equal figures, 0 would be by chance")
 	for _, now := range []float64{1.035, 1.065} {
 		out.Reset()
 		require.NoError(t, printRepeat(&out, run(1, 1.05, 3), run(1, now, 3)))
@@ -338,6 +339,18 @@ func TestRepeat(t *testing.T) {
 	require.NoError(t, printRepeat(&out, run(1, 1.05, 3), run(1, 1.2, 1)))
 	require.Contains(t, out.String(), "one round", "a single value has no interval")
 	require.ErrorContains(t, printRepeat(io.Discard, run(1, 1, 1), Results{}), "no figure of a limit in common")
+}
+
+// Without a change, intervals of few rounds lie apart as well: as often as all of these orders
+// of six values have the three of one run first or last.
+func TestChanceThatIntervalsLieApart(t *testing.T) {
+	for _, c := range []struct {
+		first, now int
+		want       float64
+	}{{2, 2, 2.0 / 6}, {3, 3, 2.0 / 20}, {2, 3, 2.0 / 10}, {3, 2, 2.0 / 10}, {6, 6, 2.0 / 924}, {9, 9, 2.0 / 924}} {
+		figure := repeated{first: measure.Estimate{N: c.first}, now: measure.Estimate{N: c.now}}
+		require.InDelta(t, c.want, figure.chance(), 1e-9)
+	}
 }
 
 // Seconds are not repeated on another machine, and ratios are.
@@ -354,7 +367,7 @@ func TestRepeatOnAnotherMachine(t *testing.T) {
 		return r
 	}
 	require.NoError(t, printRepeat(io.Discard, planned("one", 1), planned("another", 2)))
-	require.ErrorContains(t, printRepeat(io.Discard, planned("one", 1), planned("one", 2)), "of 2 figures of limits, 0 are lower and 1 higher")
+	require.ErrorContains(t, printRepeat(io.Discard, planned("one", 1), planned("one", 2)), "limits: of 2 figures, 0 are lower and 1 higher")
 }
 
 // A name that is wrong is answered with those that are right.
@@ -409,7 +422,9 @@ func TestPage(t *testing.T) {
 	require.NoError(t, r.add(engine))
 	r.describe(Described{Name: "kapp", Version: "v0.1.0", Apply: "kapp deploy", Delete: "kapp delete"})
 	r.describe(Described{Name: "Flux", Version: "v1.7.3", Apply: "kustomize-controller"})
-	text, pictures := page(r)
+	again := lives(1000, map[string]float64{floor: 1, plain: 1.3, set: 1.2, "kapp": 1, "kubectl, server-side": 3}, 7)
+	again.Taken.Date = "2026-01-03"
+	text, pictures := page(r, collected(t, again))
 	golden := filepath.Join("testdata", "page.golden")
 	if os.Getenv("ORDAPPLY_GOLDEN") != "" {
 		require.NoError(t, os.WriteFile(golden, []byte(text), 0o644))
@@ -438,7 +453,9 @@ func TestPageIsOfTheResults(t *testing.T) {
 		t.Skip("docs/benchmarks/results.json is missing: make compare writes it")
 	}
 	require.NoError(t, r.onOneMachine(r.of("objects")[0].Taken.Machine, false), "the page says so of all times")
-	text, pictures := page(r)
+	again, err := load(filepath.Join(docs, "benchmarks", "repeated.json"))
+	require.NoError(t, err)
+	text, pictures := page(r, again)
 	pictures[filepath.Join("..", "benchmarks.md")] = text
 	for name, want := range pictures {
 		got, err := os.ReadFile(filepath.Join(docs, "benchmarks", name))
@@ -521,12 +538,12 @@ func TestEngineTimes(t *testing.T) {
 // Where Flux and Argo CD are not built, the page says so.
 func TestEnginesThatAreNotBuilt(t *testing.T) {
 	r := collected(t, Part{Work: "plan", Size: 1})
-	text, _ := page(r)
+	text, _ := page(r, Results{})
 	require.NotContains(t, text, "## Flux")
 	d, err := engine{"Flux", "github.com/fluxcd/kustomize-controller", filepath.Join("..", "engines", "flux", "go.mod"), "x"}.describe(false)
 	require.NoError(t, err)
 	r.describe(d)
-	text, _ = page(r)
+	text, _ = page(r, Results{})
 	require.Contains(t, text, "Not built here: left out. `make engines` builds them.")
 	require.Contains(t, text, "| Flux | not built here: left out | x | – |")
 	r.describe(Described{Name: "Flux", Version: "v9"})
