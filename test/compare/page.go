@@ -34,11 +34,12 @@ func writePage(r Results, folder string) error {
 
 const intro = `# Benchmarks
 
-` + "`make compare`" + ` measured everything on this page, all times on one machine, and wrote it; see [Repeat
-it](#repeat-it). A figure is the median, with the interval that contains it with 95 % confidence; with
-fewer than six rounds it is the range, which has less: 75 % with three. A ratio is the median of the ratios of
-each round. A command is killed after four minutes: "over 4m0s". After one that failed, and after another
-program's has taken a minute in all rounds together, it is not repeated, nor what comes after it.
+` + "`make compare`" + ` measured everything on this page, and wrote it; see [Repeat it](#repeat-it). All
+times are of one machine, but for those that are called repeated. A figure is the median, with the interval
+that contains it with 95 % confidence; with fewer than six rounds it is the range, which has less: 75 % with
+three, 50 % with two. A ratio is the median of the ratios of each round. A command is killed after four
+minutes: "over 4m0s". After one that failed, and after another program's has taken a minute in all rounds
+together, it is not repeated, nor what comes after it.
 
 - first: apply to an empty namespace; no-op: apply the same again; change: apply again, after one object
   was changed; delete: all of it, until it is gone.
@@ -95,7 +96,7 @@ func writeTaken(b *strings.Builder, r Results, _ map[string]string) {
 		"`WORK=objects SIZES=1000 ROUNDS=6 PEERS='floor;ordapply;kapp' RESULTS=/tmp/mine/results.json` measures one part in minutes, and writes a page of its own beside these results.\n" +
 		"4. `make compare-check` compares the results with all limits: one that was not measured is not kept.\n" +
 		"5. `make compare AS=docs/benchmarks/results.json RESULTS=/tmp/again/results.json` measures what this page has, with the same programs and rounds; with `WORK=objects,graphs` only these. " +
-		"`make compare-repeat RESULTS=/tmp/again/results.json OTHER=docs/benchmarks/results.json` compares both runs: an interval that lies apart by more than 2 % is another result. Seconds are compared only on the same machine. A copy of those results as benchmarks/repeated.json is compared on the page: `go run ./test/compare page`.\n\n" +
+		"`make compare-repeat RESULTS=/tmp/again/results.json OTHER=docs/benchmarks/results.json` compares both runs: it fails if intervals of six rounds and more lie apart by more than 2 %. Seconds are compared only on the same machine. A copy of those results as docs/benchmarks/repeated.json is compared on the page: `go run ./test/compare page`.\n\n" +
 		"These results, whose programs `PEERS` and whose rounds `ROUNDS` and `SHUFFLES` chose:\n\n")
 	var rows [][]string
 	for _, p := range r.Parts {
@@ -248,7 +249,7 @@ func (p Part) names() []string {
 
 // writeLimits prints the table of `make compare-check`.
 func writeLimits(b *strings.Builder, r, again Results) {
-	b.WriteString("## Limits\n\n`make compare-check` fails if a limit is not kept: the whole interval is above it. \"Only the interval keeps it\": the median is above it. " +
+	b.WriteString("## Limits\n\n`make compare-check` fails if a limit is not kept: the whole interval is above it; it does not read what was repeated. \"Only the interval keeps it\": the median is above it. " +
 		"The interval of a growth lies between the opposite ends of those of both sizes.\n\n")
 	head := []string{"", "figure", "limit", ""}
 	other := map[string]check{}

@@ -24,65 +24,30 @@ func (r repeated) verdict() string {
 	case r.first.N < 2 || r.now.N < 2:
 		return single
 	case r.first.Low <= r.now.High && r.now.Low <= r.first.High:
-		return "overlap"
+		return overlap
 	case r.first.Low <= r.now.High*notable && r.now.Low <= r.first.High*notable:
-		return "within 2 %"
+		return near
 	case r.now.High < r.first.Low:
 		return lower
 	}
 	return higher
 }
 
-// What is said of figures without an interval, and of intervals that lie apart.
+// What is said of two intervals.
 const (
-	single = "one round"
-	lower  = "LOWER"
-	higher = "HIGHER"
+	single  = "one round"
+	overlap = "overlap"
+	near    = "within 2 %"
+	lower   = "LOWER"
+	higher  = "HIGHER"
 )
 
-// chance is how probably the intervals of two equal figures lie apart: all rounds of one run are
-// less than all of the other. From six rounds on, intervals contain the median with 95 %, and
-// the chance is about that of six.
-func (r repeated) chance() float64 {
-	n, m := min(r.first.N, 6), min(r.now.N, 6)
-	chance := 2.0
-	for i := range n {
-		chance *= float64(i+1) / float64(m+i+1)
-	}
-	return chance
-}
+// sure reports whether both intervals contain the median with 95 %. Ranges of three rounds each
+// lie apart in one of ten pairs although nothing changed, those of two in one of three.
+func (r repeated) sure() bool { return min(r.first.N, r.now.N) >= 6 }
 
-// repetition counts the verdicts of figures.
-type repetition struct {
-	verdicts map[string]int
-	chance   float64 // how many intervals of equal figures would lie apart
-}
-
-func (r *repetition) add(figure repeated) {
-	if r.verdicts == nil {
-		r.verdicts = map[string]int{}
-	}
-	r.verdicts[figure.verdict()]++
-	if figure.verdict() != single {
-		r.chance += figure.chance()
-	}
-}
-
-func (r repetition) compared() int {
-	n := 0
-	for verdict, count := range r.verdicts {
-		if verdict != single {
-			n += count
-		}
-	}
-	return n
-}
-
-// String says how many intervals lie apart.
-func (r repetition) String() string {
-	return fmt.Sprintf("of %d figures, %d are lower and %d higher by more than their intervals and 2 %%; of as many equal figures, %.0f would be by chance",
-		r.compared(), r.verdicts[lower], r.verdicts[higher], r.chance)
-}
+// isApart reports whether the intervals lie apart.
+func (r repeated) isApart() bool { return r.verdict() == lower || r.verdict() == higher }
 
 // isTime reports whether a figure is in seconds, which another machine does not repeat.
 func (c check) isTime() bool { return strings.HasSuffix(c.limit, " s") }
@@ -105,7 +70,7 @@ func repeats(first, now Results) []repeated {
 	here := now.sameMachine(first)
 	again := checks(now)
 	for _, c := range checks(first) {
-		at := slices.IndexFunc(again, func(other check) bool { return other.what == c.what && other.measured })
+		at := slices.IndexFunc(again, func(other check) bool { return other.what == c.what && other.limit == c.limit && other.measured })
 		if c.measured && at >= 0 {
 			found = append(found, repeated{c.what, c.estimate, again[at].estimate, here || !c.isTime()})
 		}
@@ -135,25 +100,29 @@ func repeats(first, now Results) []repeated {
 }
 
 // printRepeat prints the figures of two runs. The error says that the intervals of a limit's
-// figure do not overlap.
+// figure, of six rounds and more, lie apart.
 func printRepeat(out io.Writer, first, now Results) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "INTERVALS\tFIGURE\tOTHER\tROUNDS\tTHESE\tROUNDS")
-	var limits repetition
+	limits, apart := 0, 0
 	for _, r := range repeats(first, now) {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%d\n", r.verdict(), r.what, interval(r.first), r.first.N, interval(r.now), r.now.N)
-		if r.limited {
-			limits.add(r)
+		switch {
+		case !r.limited:
+			continue
+		case r.sure() && r.isApart():
+			apart++
 		}
+		limits++
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	switch {
-	case len(limits.verdicts) == 0:
+	case limits == 0:
 		return fmt.Errorf("the results have no figure of a limit in common")
-	case limits.verdicts[lower]+limits.verdicts[higher] > 0:
-		return fmt.Errorf("limits: %s", limits)
+	case apart > 0:
+		return fmt.Errorf("%d of %d figures of limits, of six rounds and more, differ from those of the other run by more than their intervals and 2 %%", apart, limits)
 	}
 	return nil
 }
@@ -163,27 +132,67 @@ func writeRepeated(b *strings.Builder, r, again Results) {
 	if len(again.Parts) == 0 {
 		return
 	}
-	var taken []string
-	for _, p := range again.Parts {
-		if text := fmt.Sprintf("on %s with ordapply at commit %s (%s)", p.Taken.Date, p.Taken.Commit, p.Taken.Machine); !slices.Contains(taken, text) {
-			taken = append(taken, text)
-		}
+	fmt.Fprintf(b, "## Repeated\n\nMeasured %s; [again](benchmarks/repeated.json) %s.", strings.Join(r.runs(), ", "), strings.Join(again.runs(), ", "))
+	thousand := Part{Work: "objects", Size: 1000}
+	before, ok := r.find(thousand).estimate(floor, "first", wall)
+	after, both := again.find(thousand).estimate(floor, "first", wall)
+	if ok && both {
+		fmt.Fprintf(b, " The floor took %s s for the first apply of 1,000 objects, and again %s s.", interval(before), interval(after))
 	}
-	var rows [][]string
-	var limits, others repetition
+	b.WriteString("\n\n")
+	var limits, others []repeated
 	for _, figure := range repeats(r, again) {
-		kind := "other"
 		if figure.limited {
-			kind = "limit"
-			limits.add(figure)
+			limits = append(limits, figure)
 		} else {
-			others.add(figure)
-		}
-		if verdict := figure.verdict(); verdict == lower || verdict == higher {
-			rows = append(rows, []string{figure.what, kind, interval(figure.first), interval(figure.now), strings.ToLower(verdict)})
+			others = append(others, figure)
 		}
 	}
-	fmt.Fprintf(b, "## Repeated\n\nMeasured again %s: [results](benchmarks/repeated.json).\n\n- Limits: %s.\n- Others, which are ratios to other programs, and seconds of another machine: %s.\n\n"+
-		"Those that are:\n\n", strings.Join(taken, "; "), limits, others)
-	table(b, []string{"", "", "figure", "repeated", ""}, rows)
+	writeVerdicts(b, "Figures of limits", limits)
+	writeVerdicts(b, "Ratios to other programs, and seconds of another machine", others)
+	writeApart(b, slices.Concat(limits, others))
+}
+
+// writeVerdicts counts the verdicts of figures.
+func writeVerdicts(b *strings.Builder, what string, figures []repeated) {
+	counts := map[string]int{}
+	for _, figure := range figures {
+		counts[figure.verdict()]++
+	}
+	fmt.Fprintf(b, "- %s: %d overlap, or lie apart by less than 2 %%; %d are lower, %d higher. %d are of one round, and not compared.\n",
+		what, counts[overlap]+counts[near], counts[lower], counts[higher], counts[single])
+}
+
+// writeApart lists the figures whose intervals lie apart.
+func writeApart(b *strings.Builder, figures []repeated) {
+	var rows [][]string
+	for _, figure := range figures {
+		if figure.isApart() {
+			rows = append(rows, []string{figure.what, figure.rounds(), interval(figure.first), interval(figure.now), strings.ToLower(figure.verdict())})
+		}
+	}
+	if len(rows) > 0 {
+		b.WriteString("\nThose that lie apart, first those of limits. Ranges of three rounds each lie apart in one of ten pairs although nothing changed, those of two rounds in one of three:\n\n")
+		table(b, []string{"", "rounds", "figure", "repeated", ""}, rows)
+	}
+}
+
+// rounds says of how many rounds both figures are.
+func (r repeated) rounds() string {
+	if r.first.N == r.now.N {
+		return fmt.Sprint(r.now.N)
+	}
+	return fmt.Sprintf("%d, %d", r.first.N, r.now.N)
+}
+
+// runs says when, with which commits and where all times were measured.
+func (r Results) runs() []string {
+	var texts []string
+	for _, p := range r.Parts {
+		text := fmt.Sprintf("on %s at commit %s (%s)", p.Taken.Date, p.Taken.Commit, p.Taken.Machine)
+		if p.Tries == nil && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return texts
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ordapply/ordapply/test/corpora"
-	"github.com/ordapply/ordapply/test/measure"
 )
 
 // lives returns a part with one sample a round of each peer, with these seconds in each phase.
@@ -328,8 +327,12 @@ func TestRepeat(t *testing.T) {
 	require.NoError(t, printRepeat(&out, run(1, 1.05, 3), run(2, 2.1, 4)))
 	require.Regexp(t, `(?m)^overlap +first apply of 1,000 objects over the floor, ordapply +1\.05 \(1\.05–1\.05\) +3 +1\.05 \(1\.05–1\.05\) +4$`, out.String())
 	require.Regexp(t, `(?m)^overlap +objects, 1,000, no-op, time: ordapply over floor +1\.05 .* 3 `, out.String())
-	require.EqualError(t, printRepeat(io.Discard, run(1, 1.05, 3), run(1, 1.2, 3)), "limits: of 1 figures, 0 are lower and 1 higher by more than their intervals and 2 %; of as many equal figures, 0 would be by chance")
-	require.EqualError(t, printRepeat(io.Discard, run(1, 1.05, 3), run(1, 0.9, 3)), "limits: of 1 figures, 1 are lower and 0 higher by more than their intervals and 2 %; of as many equal figures, 0 would be by chance")
+	for _, now := range []float64{0.9, 1.2} {
+		require.EqualError(t, printRepeat(io.Discard, run(1, 1.05, 6), run(1, now, 7)), "1 of 1 figures of limits, of six rounds and more, differ from those of the other run by more than their intervals and 2 %")
+		out.Reset()
+		require.NoError(t, printRepeat(&out, run(1, 1.05, 6), run(1, now, 5)), "ranges of few rounds lie apart by chance")
+		require.Regexp(t, `(?m)^(LOWER|HIGHER) +first apply of 1,000 objects`, out.String())
+	}
 	for _, now := range []float64{1.035, 1.065} {
 		out.Reset()
 		require.NoError(t, printRepeat(&out, run(1, 1.05, 3), run(1, now, 3)))
@@ -339,18 +342,6 @@ func TestRepeat(t *testing.T) {
 	require.NoError(t, printRepeat(&out, run(1, 1.05, 3), run(1, 1.2, 1)))
 	require.Contains(t, out.String(), "one round", "a single value has no interval")
 	require.ErrorContains(t, printRepeat(io.Discard, run(1, 1, 1), Results{}), "no figure of a limit in common")
-}
-
-// Without a change, intervals of few rounds lie apart as well: as often as all of these orders
-// of six values have the three of one run first or last.
-func TestChanceThatIntervalsLieApart(t *testing.T) {
-	for _, c := range []struct {
-		first, now int
-		want       float64
-	}{{2, 2, 2.0 / 6}, {3, 3, 2.0 / 20}, {2, 3, 2.0 / 10}, {3, 2, 2.0 / 10}, {6, 6, 2.0 / 924}, {9, 9, 2.0 / 924}} {
-		figure := repeated{first: measure.Estimate{N: c.first}, now: measure.Estimate{N: c.now}}
-		require.InDelta(t, c.want, figure.chance(), 1e-9)
-	}
 }
 
 // Seconds are not repeated on another machine, and ratios are.
@@ -367,7 +358,7 @@ func TestRepeatOnAnotherMachine(t *testing.T) {
 		return r
 	}
 	require.NoError(t, printRepeat(io.Discard, planned("one", 1), planned("another", 2)))
-	require.ErrorContains(t, printRepeat(io.Discard, planned("one", 1), planned("one", 2)), "limits: of 2 figures, 0 are lower and 1 higher")
+	require.ErrorContains(t, printRepeat(io.Discard, planned("one", 1), planned("one", 2)), "1 of 2 figures of limits")
 }
 
 // A name that is wrong is answered with those that are right.
