@@ -2,7 +2,7 @@
 // the same control planes in the same run, and writes docs/benchmarks.md.
 //
 //	go run ./test/compare run                # measures, into docs/benchmarks/results.json
-//	go run ./test/compare page               # writes docs/benchmarks.md and its pictures from the results; with RESULTS into the folder of FILE
+//	go run ./test/compare page               # writes docs/benchmarks.md and its pictures from the results, beside those of another day in docs/benchmarks/repeated.json; with RESULTS into the folder of FILE
 //	go run ./test/compare check              # compares the results with the limits
 //	go run ./test/compare repeat OTHER.json  # compares the results with those of another run
 //

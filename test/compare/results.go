@@ -96,7 +96,10 @@ func load(file string) (Results, error) {
 	if err != nil {
 		return r, err
 	}
-	return r, json.Unmarshal(text, &r)
+	if err := json.Unmarshal(text, &r); err != nil {
+		return r, fmt.Errorf("%s: %w", file, err)
+	}
+	return r, nil
 }
 
 // save writes results with a line for each peer and each sample, so that a later run changes

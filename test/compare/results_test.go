@@ -361,6 +361,15 @@ func TestRepeatOnAnotherMachine(t *testing.T) {
 	require.ErrorContains(t, printRepeat(io.Discard, planned("one", 1), planned("one", 2)), "1 of 2 figures of limits")
 }
 
+// Results that are no JSON are named: two files may be read.
+func TestBrokenResults(t *testing.T) {
+	folder := t.TempDir()
+	file := filepath.Join(folder, "benchmarks", "repeated.json")
+	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	require.NoError(t, os.WriteFile(file, []byte("{"), 0o644))
+	require.EqualError(t, writePage(Results{}, folder), file+": unexpected end of JSON input")
+}
+
 // A name that is wrong is answered with those that are right.
 func TestWrongChoices(t *testing.T) {
 	t.Setenv("RESULTS", filepath.Join("..", "..", ownResults))
